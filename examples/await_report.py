@@ -1,4 +1,4 @@
-"""Mirrors a part of a site and looks at the report."""
+"""Mirror a section of a site and print the report."""
 
 import asyncio
 import sys
@@ -7,7 +7,7 @@ import sitemirror
 
 
 async def main(url: str) -> None:
-    """`mirror` is awaited for its report; options are the fields of `sitemirror.Settings`."""
+    """Await `mirror` for its report. Options are the fields of `sitemirror.Settings`."""
     report = await sitemirror.mirror(url, output="mirrors", concurrency=2, rate_limit=2)
     print(f"{report.status}: {report.successful} of {report.total_pages} pages in {report.output_dir}")
     for warning in report.warnings:

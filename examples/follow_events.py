@@ -1,4 +1,4 @@
-"""Follows a mirror page by page, and stops it when there are enough."""
+"""Follow a run page by page, and stop it after two pages."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ ENOUGH = 2
 
 
 async def main(url: str) -> None:
-    """`async for` gives the events as they happen; `stop` ends the run tidily, `result` is its report."""
+    """Iterate over events as they happen. `stop` ends the run, and `result` is its report."""
     run = sitemirror.mirror(url, output="mirrors", rate_limit=4)
     saved = 0
     async for event in run:
@@ -26,7 +26,7 @@ async def main(url: str) -> None:
                     run.stop()
             case PageFailed(url=failed, reason=reason):
                 print("failed:", failed, reason)
-    print(run.result.status, "- the next run goes on from here")
+    print(run.result.status, "- the next run resumes here")
 
 
 if __name__ == "__main__":

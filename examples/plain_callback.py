@@ -1,4 +1,4 @@
-"""Lists a site and mirrors it without a word of asyncio, with a callback for what matters."""
+"""List and mirror a site without asyncio, with a callback for events."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from sitemirror.events import Event, PageSkipped, Warned
 
 
 def tell(event: Event) -> None:
-    """Called for every event, in the middle of the run: be quick."""
+    """Handle an event. A slow callback slows down the run."""
     if isinstance(event, Warned):
         print("note:", event.message)
     elif isinstance(event, PageSkipped):
@@ -16,7 +16,7 @@ def tell(event: Event) -> None:
 
 
 def main(url: str) -> None:
-    """The `_sync` functions return when all is done."""
+    """The `_sync` functions return at the end of the run."""
     listed = sitemirror.list_site_sync(url, output="mirrors", rate_limit=4)
     print(listed.total_urls, "URLs, outline in", listed.outline)
 

@@ -30,7 +30,7 @@ LONGEST_SUMMARY: Final = 100
 _BAD_START: Final = re.compile(r"(?:What|Whether|Where)\b")
 _MESSAGE_NAME: Final = re.compile(r"(?:^|_)(?:reason|error|message|detail|hint|warning)s?$", re.IGNORECASE)
 _PHRASE: Final = re.compile(r"[a-z]{2,},? [a-z]|[a-z]{2,}:? $")
-_LIKE: Final = re.compile(r"\b(?:LIKE|GLOB)\b")
+_LIKE: Final = re.compile(r"\b(?:LIKE|GLOB) ")
 _TEXT_METHODS: Final = {
     "startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "find", "index"
 }  # fmt: skip

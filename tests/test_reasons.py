@@ -44,6 +44,7 @@ WORDS = [
     ("content type image/png, sent as text/html", Reason.WRONG_TYPE, "image/png, sent as text/html"),
     ("HTTP 204: no content", Reason.NO_CONTENT, "204"),
     ("not HTML", Reason.NOT_HTML, None),
+    ("unreadable: binary data, sent as text/html", Reason.UNREADABLE, "binary data, sent as text/html"),
     ("redirects out of scope: https://o.example/ (domain lock)", Reason.REDIRECT_OFF_DOMAIN, "https://o.example/"),
     (
         "redirects out of scope: https://e.example/a_(b) (outside the start path)",
@@ -59,6 +60,18 @@ WORDS = [
         "redirects out of scope: https://e.example/ (matched by --exclude-path)",
         Reason.REDIRECT_EXCLUDED,
         "https://e.example/",
+    ),
+    ("not matched by --include", Reason.URL_NOT_INCLUDED, None),
+    ("matched by --exclude", Reason.URL_EXCLUDED, None),
+    (
+        "redirects out of scope: https://e.example/?a (not matched by --include)",
+        Reason.REDIRECT_URL_NOT_INCLUDED,
+        "https://e.example/?a",
+    ),
+    (
+        "redirects out of scope: https://e.example/?a (matched by --exclude)",
+        Reason.REDIRECT_URL_EXCLUDED,
+        "https://e.example/?a",
     ),
     ("redirects for now to https://e.example/back;soon", Reason.MOVED_TEMPORARILY, "https://e.example/back;soon"),
     (

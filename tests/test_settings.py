@@ -84,7 +84,7 @@ def test_every_default_is_a_value_that_may_be_given(name: str) -> None:
 def test_every_setting_says_what_it_means() -> None:
     """The text under each field is found: help, reference and the configuration's page are made from it."""
     assert descriptions().keys() == setting_types().keys()
-    assert descriptions()["quiet"] == "Only errors and failed pages on stderr."
+    assert descriptions()["quiet"] == "Print only errors and failed pages on stderr."
 
 
 def test_settings_are_frozen_and_changed_only_by_making_others() -> None:

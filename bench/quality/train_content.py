@@ -33,12 +33,12 @@ from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, scor
 from bench.record import Figure, Record, at_least, main
 from sitemirror.convert import convert_html
 from sitemirror.convert.content import model
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.choose import drop_chrome, drop_unrendered, generator_content
 from sitemirror.convert.content.features import Features, Hints, read_hints
 from sitemirror.convert.content.keep import choose_blocks
 from sitemirror.convert.content.model import Lexicon, first_words, name_words
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.generators import recognise_generators
 from sitemirror.convert.metadata.fields import read_metadata
 from sitemirror.settings import Content
@@ -75,13 +75,13 @@ def read(sample: Sample) -> tuple[PageBlocks, Hints, bool] | None:
 
     And whether it does not come to that, since the page's generator has names for everything.
     """
-    document = parse(sample.html, url=sample.url)
+    document = parse_html(sample.html, url=sample.url)
     body = document.body
     if body is None:
         return None
     generators = recognise_generators(read_metadata(document).signature, body)
     drop_unrendered(document)
-    drop_chrome(body, document.beside, ())
+    drop_chrome(body, document.chrome, ())
     page_blocks = PageBlocks(body)
     return (
         (page_blocks, read_hints(document.head, sample.url), bool(generator_content(body, generators)))
@@ -108,7 +108,7 @@ def learn_page(sample: Sample, page_blocks: PageBlocks, hinted: Hints, is_ruled:
         right.append(right[-1] + is_wanted * weight)
         all_.append(all_[-1] + weight)
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    of = Parts(page_blocks)
+    of = PageParts(page_blocks)
     alone = ((name, block, block + 1) for block, name in enumerate(of.alone) if name)
     for name, start, end in chain(zip(of.names, of.starts, of.ends, strict=True), alone):
         for word in set(name_words(name)):
@@ -162,7 +162,7 @@ class Table:
         self.names: list[str] = []
         rows = []
         for page in pages:
-            found = Features(page.page_blocks, Parts(page.page_blocks), lexicons[page.fold], page.hinted)
+            found = Features(page.page_blocks, PageParts(page.page_blocks), lexicons[page.fold], page.hinted)
             self.names = [*found.columns, *found.page]
             columns = [numpy.frombuffer(one, dtype=numpy.uint8) for one in found.columns.values()]
             columns += [numpy.full(len(page.blocks), one, dtype=numpy.uint8) for one in found.page.values()]

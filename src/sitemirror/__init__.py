@@ -1,16 +1,16 @@
-"""Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, incrementally.
+"""Copy a website to disk, as clean Markdown or as HTML with its assets.
 
     import sitemirror
     report = sitemirror.mirror_sync("https://docs.example.com/")  # in a coroutine: await sitemirror.mirror(...)
 
-What is imported from here is loaded when it is first used, so that `sitemirror --version` costs nothing.
+Names are loaded when they are first used, so that `sitemirror --version` is fast.
 """
 
 from __future__ import annotations
 
 from sitemirror.version import __version__
 
-TYPE_CHECKING = False  # Type checkers know better. The module `typing` would take longer to load than all else here.
+TYPE_CHECKING = False  # True to type checkers. Importing `typing` would take longer than everything else here.
 if TYPE_CHECKING:
     from sitemirror.api import (
         Run,
@@ -28,13 +28,24 @@ if TYPE_CHECKING:
     from sitemirror.convert import convert_html
     from sitemirror.errors import SitemirrorError
     from sitemirror.model import Page
+    from sitemirror.page_stream import MirroredPage, pages
     from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
-    from sitemirror.settings import Settings
-    from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
+    from sitemirror.settings import Options, Settings
+    from sitemirror.sites import (
+        Site,
+        crawl_sites,
+        crawl_sites_sync,
+        mirror_sites,
+        mirror_sites_sync,
+        update_mirrors,
+        update_mirrors_sync,
+    )
 
 __all__ = [
     "ListReport",
     "MirrorReport",
+    "MirroredPage",
+    "Options",
     "Page",
     "Run",
     "Settings",
@@ -56,16 +67,23 @@ __all__ = [
     "mirror_sites",
     "mirror_sites_sync",
     "mirror_sync",
+    "pages",
+    "update_mirrors",
+    "update_mirrors_sync",
     "verify",
     "where",
 ]
 
 _HOMES = {
     "Page": "model",
+    "MirroredPage": "page_stream",
+    "Options": "settings",
     "Settings": "settings",
     "SitemirrorError": "errors",
     "convert_html": "convert",
+    "pages": "page_stream",
     **dict.fromkeys(("Site", "crawl_sites", "crawl_sites_sync", "mirror_sites", "mirror_sites_sync"), "sites"),
+    **dict.fromkeys(("update_mirrors", "update_mirrors_sync"), "sites"),
     **dict.fromkeys(("ListReport", "MirrorReport", "SitesReport", "VerifyReport"), "publish.report"),
 }
 

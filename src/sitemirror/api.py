@@ -1,24 +1,26 @@
-"""The library: `mirror`, `crawl` and `list_site`, to be awaited for their report or listened to while they go.
+"""The library: `mirror`, `crawl` and `list_site`, awaited for a report or iterated for events.
 
-Each command loads what it needs when it is called: whoever only asks where a page is does not wait for an HTTP client.
+Each function loads its modules when it is called: `where` does not wait for an HTTP client.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from sitemirror import urls
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Event, Listener
 from sitemirror.reasons import Reason
-from sitemirror.settings import Format, Settings, setting_types
+from sitemirror.settings import Format, Options, Settings, setting_types
 from sitemirror.text import printable
 
 if TYPE_CHECKING:
@@ -39,13 +41,29 @@ MANY_ENOUGH: Final = 50
 """Pages that a run may take if it is to begin with a worker."""
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Job = Callable[["Session", str], Awaitable[R]]
 
 
-class Run(ABC, Generic[R]):
-    """A run. `await run` gives its report; `async for event in run` its events as they happen, then `run.result`.
+def show_options(function: F) -> F:
+    """List the options of a function in its signature, which `help()` and notebooks show."""
+    signature = inspect.signature(function)
+    named = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    kinds = setting_types()
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=kinds[name].default, annotation=annotation)
+        for name, annotation in Options.__annotations__.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return function
 
-    Nothing happens before it is awaited or iterated. `stop()` asks it to end: what is done is kept and published.
+
+class Run(Coroutine[Any, Any, R]):
+    """A run. `await run` gives its report, `async for event in run` its events.
+
+    `run.result` is the report after the events. Nothing happens before it is awaited or iterated. `stop()` ends it
+    early: finished pages are saved and published.
+    It is a coroutine to asyncio: `asyncio.run(mirror(url))` works.
     """
 
     def __init__(self, listener: Listener | None) -> None:
@@ -53,9 +71,10 @@ class Run(ABC, Generic[R]):
         self._stop = asyncio.Event()
         self._task: asyncio.Task[R] | None = None
         self._events: asyncio.Queue[Event | None] | None = None
+        self._steps: Generator[Any, None, R] | None = None
 
     def stop(self) -> None:
-        """Ends the run soon: requests in flight get a moment, the report says `interrupted`."""
+        """End the run soon: requests in flight get a moment, the report says `interrupted`."""
         self._stop.set()
 
     @property
@@ -68,6 +87,32 @@ class Run(ABC, Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         return self._started().__await__()
 
+    # A coroutine's methods: asyncio starts with `asyncio.run` and `create_task` only coroutines.
+
+    def send(self, value: Any) -> Any:
+        """Run up to the next pause, as an event loop does."""
+        return self._advance().send(value)
+
+    def throw(
+        self,
+        kind: type[BaseException] | BaseException,
+        value: BaseException | object = None,
+        traceback: TracebackType | None = None,
+    ) -> Any:
+        """Raise an exception in the run, as an event loop does to cancel it."""
+        error = kind if isinstance(kind, BaseException) else value if isinstance(value, BaseException) else kind()
+        return self._advance().throw(error)
+
+    def close(self) -> None:
+        """Forget the pause that the run is in."""
+        if self._steps is not None:
+            self._steps.close()
+
+    def _advance(self) -> Generator[Any, None, R]:
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps
+
     async def __aiter__(self) -> AsyncIterator[Event]:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._events = events
@@ -77,7 +122,7 @@ class Run(ABC, Generic[R]):
             while (event := await events.get()) is not None:
                 yield event
         finally:
-            if not task.done():  # the listener has left: so does the run
+            if not task.done():  # The listener has left: end the run.
                 self.stop()
             await task
 
@@ -94,7 +139,7 @@ class Run(ABC, Generic[R]):
 
     @abstractmethod
     async def _work(self) -> R:
-        """All there is to do."""
+        """Do the work and return the report."""
 
 
 class SiteRun(Run[R]):
@@ -109,7 +154,7 @@ class SiteRun(Run[R]):
         parts: Parts,
         convert_options: ConvertOptions | None = None,
     ) -> None:
-        """`convert_options`: what is wanted of pages, where they will come as fast as they can be read."""
+        """`convert_options` is given if pages will arrive as fast as they can be converted."""
         super().__init__(listener)
         self._job = job
         self._convert_options = convert_options
@@ -125,7 +170,7 @@ class SiteRun(Run[R]):
         try:
             if pool is not shared and self._convert_options is not None and _HTTP_CLIENT not in sys.modules:
                 pool.expect_some(self._convert_options)
-                await asyncio.sleep(0)  # Its start goes by while this process loads what it needs itself.
+                await asyncio.sleep(0)  # It starts while this process loads its own modules.
             self._parts.load()
             from sitemirror.fetch.client import Fetcher
             from sitemirror.fetch.pace import Pace, SystemClock
@@ -171,17 +216,18 @@ class SiteRun(Run[R]):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What tests and unusual callers replace, and what runs that go at once share."""
+    """Parts of a run that callers replace, or that concurrent runs share."""
 
-    clock: Clock | None
-    resolver: AbstractResolver | None
-    pool: Pool | None = None  # Closed by whoever made it.
+    clock: Clock | None = None
+    resolver: AbstractResolver | None = None
+    pool: Pool | None = None  # Closed by its owner.
     room: asyncio.Semaphore | None = None
     asked: LastRequests | None = None
     trust: Trust | None = None
     load: Callable[[], None] = lambda: None  # Called before anything loads the HTTP client.
 
 
+@show_options
 def mirror(
     url: str,
     *,
@@ -189,16 +235,18 @@ def mirror(
     on_event: Listener | None = None,
     resolver: AbstractResolver | None = None,
     clock: Clock | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Run[MirrorReport]:
-    """Mirrors the pages that a site's sitemaps list, as Markdown.
+    """Mirror the pages in a site's sitemaps as Markdown.
 
-    `options` are the fields of `Settings`, by name: `mirror(url, output="docs", concurrency=5)`. The run raises a
-    `SitemirrorError` when it cannot do its job; single pages that fail are counted in the report.
+    `options` are the fields of `Settings` by name, which `sitemirror.Options` lists with their types:
+    `mirror(url, output="docs", concurrency=5)`. The run raises a `SitemirrorError` if it cannot do its job; single
+    pages that fail are counted in the report.
     """
     return copy_run("mirror", url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
+@show_options
 def crawl(
     url: str,
     *,
@@ -206,17 +254,17 @@ def crawl(
     on_event: Listener | None = None,
     resolver: AbstractResolver | None = None,
     clock: Clock | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Run[MirrorReport]:
-    """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
+    """Follow links from a page and save pages with their assets. Arguments as for `mirror`."""
     return copy_run("crawl", url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
 def copy_run(command: str, url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
-    """What `mirror` and `crawl` start, for whoever brings parts of their own."""
+    """Make the run of `mirror` or `crawl` with parts of the caller."""
 
     async def job(session: Session, start: str) -> MirrorReport:
-        from sitemirror.run.run import run_copy  # Not before a worker is on its way.
+        from sitemirror.run.run import run_copy  # After a worker was started.
 
         return await run_copy(session, start, command=command)
 
@@ -225,7 +273,7 @@ def copy_run(command: str, url: str, settings: Settings, listener: Listener | No
 
 
 def _options_for_first_worker(settings: Settings, format: Format) -> ConvertOptions | None:
-    """What a run wants of its pages, if it asks for many of them and nothing but the server slows it down."""
+    """Return the options of a worker to start early, for a run over many pages without a rate limit."""
     if settings.content_rate or settings.concurrency == 1:
         return None
     if not settings.link_depth or 0 < settings.max_pages < MANY_ENOUGH:
@@ -235,6 +283,7 @@ def _options_for_first_worker(settings: Settings, format: Format) -> ConvertOpti
     return ConvertOptions(markdown=format is not Format.HTML)
 
 
+@show_options
 def list_site(
     url: str,
     *,
@@ -242,33 +291,62 @@ def list_site(
     on_event: Listener | None = None,
     resolver: AbstractResolver | None = None,
     clock: Clock | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Run[ListReport]:
-    """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
+    """List the URLs in a site's sitemaps and write an outline of them. Arguments as for `mirror`."""
     from sitemirror.run.list_urls import run_list
 
     return SiteRun(run_list, start_of(url), settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
-def mirror_sync(url: str, **arguments: Any) -> MirrorReport:
-    """`mirror` for programs without an event loop; returns when it is done."""
-    return finish(lambda: mirror(url, **arguments))
+@show_options
+def mirror_sync(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Unpack[Options],
+) -> MirrorReport:
+    """Run `mirror` to its end, in a program without an event loop."""
+    return finish(lambda: mirror(url, settings=settings, on_event=on_event, resolver=resolver, clock=clock, **options))
 
 
-def crawl_sync(url: str, **arguments: Any) -> MirrorReport:
-    """`crawl` for programs without an event loop; returns when it is done."""
-    return finish(lambda: crawl(url, **arguments))
+@show_options
+def crawl_sync(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Unpack[Options],
+) -> MirrorReport:
+    """Run `crawl` to its end, in a program without an event loop."""
+    return finish(lambda: crawl(url, settings=settings, on_event=on_event, resolver=resolver, clock=clock, **options))
 
 
-def list_site_sync(url: str, **arguments: Any) -> ListReport:
-    """`list_site` for programs without an event loop; returns when it is done."""
-    return finish(lambda: list_site(url, **arguments))
+@show_options
+def list_site_sync(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Unpack[Options],
+) -> ListReport:
+    """Run `list_site` to its end, in a program without an event loop."""
+    return finish(
+        lambda: list_site(url, settings=settings, on_event=on_event, resolver=resolver, clock=clock, **options)
+    )
 
 
 def verify(
     folder: str | os.PathLike[str], *, on_problem: Callable[[VerifyProblem], None] | None = None
 ) -> VerifyReport:
-    """Checks the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` hears of each problem."""
+    """Check the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` gets each problem."""
     from sitemirror.verification.verify import verify as check
 
     if not isinstance(folder, str | os.PathLike):
@@ -277,12 +355,13 @@ def verify(
     return check(Path(folder), on_problem)
 
 
+@show_options
 def where(
     target: str | os.PathLike[str],
     *,
     settings: Settings | None = None,
     on_guess: Callable[[str], None] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> str:
     """Return the file that a URL is or would be saved to, or the URL of a file that a manifest names.
 
@@ -301,9 +380,9 @@ async def fetch_page(
     settings: Settings | None = None,
     resolver: AbstractResolver | None = None,
     clock: Clock | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> PageInput:
-    """The one page at `url` as it was sent, through the guards that a mirror's pages pass. Raises `SitemirrorError`."""
+    """Fetch one page, with the limits and checks of a mirror's pages. Raises `SitemirrorError`."""
     from sitemirror.fetch.client import Fetcher
     from sitemirror.fetch.pace import Pace, SystemClock
     from sitemirror.run.convert_one import fetch
@@ -315,41 +394,57 @@ async def fetch_page(
         return await fetch(fetcher, start, limit=chosen.max_file_bytes)
 
 
-async def convert_url(url: str, *, settings: Settings | None = None, **arguments: Any) -> Page:
-    """The one page at `url` as Markdown: what `convert_html` gives of it. Arguments as for `mirror`."""
-    chosen = settings_of(settings, {name: arguments.pop(name) for name in [*arguments] if name in setting_types()})
-    return (await fetch_page(url, settings=chosen, **arguments)).convert(chosen.content)
+@show_options
+async def convert_url(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Unpack[Options],
+) -> Page:
+    """Fetch one page and convert it as `convert_html` does. Arguments as for `mirror`."""
+    chosen = settings_of(settings, options)
+    return (await fetch_page(url, settings=chosen, resolver=resolver, clock=clock)).convert(chosen.content)
 
 
-def convert_url_sync(url: str, **arguments: Any) -> Page:
-    """`convert_url` for programs without an event loop."""
-    return _to_its_end(convert_url(url, **arguments))
+@show_options
+def convert_url_sync(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Unpack[Options],
+) -> Page:
+    """Run `convert_url` in a program without an event loop."""
+    return _run_to_end(convert_url(url, settings=settings, resolver=resolver, clock=clock, **options))
 
 
 def finish(start: Callable[[], Run[R]]) -> R:
-    """The report of a run, in a program without an event loop."""
+    """Run to the end in a program without an event loop, and return the report."""
 
     async def whole() -> R:
         return await start()
 
-    return _to_its_end(whole())
+    return _run_to_end(whole())
 
 
-def _to_its_end(work: Coroutine[Any, Any, R]) -> R:
+def _run_to_end(work: Coroutine[Any, Any, R]) -> R:
     try:
         return asyncio.run(work)
     finally:
-        work.close()  # It has not begun where there is an event loop: Python would warn of that, beside the error.
+        work.close()  # Inside an event loop it has not started, and Python would warn of that, too.
 
 
 def start_of(url: str, *, credentials_hint: str = "give them as --basic-auth USER:PASSWORD") -> str:
-    """A start URL in its one spelling. Raises `UsageError` for what cannot be one."""
+    """Normalise a start URL. Raises `UsageError` if it cannot be one."""
     if not isinstance(url, str):
         raise wrong_type("a URL", url, "text", hint="give it as https://example.com/")
     try:
         return urls.start_url(url)
     except urls.InvalidUrl as error:
-        if error.reason is Reason.CREDENTIALS:  # which are not repeated here
+        if error.reason is Reason.CREDENTIALS:
             raise UsageError("the URL carries credentials", hint=credentials_hint) from None
         shown = printable(urls.without_credentials(url), limit=200)
         message = f"{shown!r} is not a URL that can be mirrored: {error}"
@@ -359,7 +454,7 @@ def start_of(url: str, *, credentials_hint: str = "give them as --basic-auth USE
 
 
 def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
-    """`settings` or the defaults, but for `options`. Raises `UsageError`."""
+    """Return `settings`, or the defaults, changed by `options`. Raises `UsageError`."""
     if not isinstance(settings, Settings | None):
         raise wrong_type("settings", settings, "sitemirror.Settings", hint="or give the options one by one")
     for name in options.keys() - setting_types().keys():

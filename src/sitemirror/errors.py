@@ -29,7 +29,7 @@ MORE_FILES: Final = "allow more open files (ulimit -n 1024), then run the same c
 
 
 class SitemirrorError(Exception):
-    """A run's failure: one sentence about what happened, and a hint for the next step."""
+    """Failure of a run: a sentence about it, and a hint for the next step."""
 
     exit_code = 1
 
@@ -55,9 +55,9 @@ class UsageError(SitemirrorError, ValueError):
         self.more = more
 
 
-def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageError:
+def wrong_type(name: str, value: object, expected: str, *, hint: str) -> UsageError:
     """The error for an argument of the wrong type."""
-    return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
+    return UsageError(f"{name} must be {expected}, not {type(value).__name__}", hint=hint)
 
 
 def describe_unexpected(error: Exception) -> str:

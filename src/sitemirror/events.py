@@ -1,4 +1,4 @@
-"""What a run tells its listeners while it goes. Progress displays, logs and library users all hang on these."""
+"""Events of a run, for progress displays, logs and users of the library."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class RunStarted(NamedTuple):
 
 
 class SitemapRead(NamedTuple):
-    """One sitemap was read to its end, or as far as it could be. `error` is empty when all was well.
+    """A sitemap was read, as far as possible. `error` is empty if it was read completely.
 
-    `urls` are the pages it lists, `sitemaps` those that an index does.
+    `urls` is the number of pages that it lists, `sitemaps` that of an index's sitemaps.
     """
 
     url: str
@@ -48,16 +48,30 @@ class PageStarted(NamedTuple):
 
 
 class PageSaved(NamedTuple):
-    """A page is safely on disk. `changed` is false when the server or the content said nothing is new."""
+    """A page is on disk. `path` is relative to the output folder.
+
+    `changed` is False if the page is the same as before, `new` is True if there was no copy of it.
+    """
 
     url: str
     path: str
     size_bytes: int
     changed: bool = True
+    new: bool = False
+
+
+class PageGone(NamedTuple):
+    """A page that the site neither lists nor links any more, since this run. Its file at `path` stays.
+
+    `path` is relative to the output folder; empty if the URL never had a file.
+    """
+
+    url: str
+    path: str
 
 
 class PageFailed(NamedTuple):
-    """A page could not be had. `will_retry` when it has been put back for later."""
+    """A page could not be fetched or saved. `will_retry` if it is tried again later in the run."""
 
     url: str
     reason: str
@@ -65,21 +79,21 @@ class PageFailed(NamedTuple):
 
 
 class PageSkipped(NamedTuple):
-    """A URL was not wanted."""
+    """A URL is not saved: another type, too large, out of scope."""
 
     url: str
     reason: str
 
 
 class PageRedirected(NamedTuple):
-    """A URL turned out to be another name of `location`."""
+    """A URL redirects to `location`."""
 
     url: str
     location: str
 
 
 class Waiting(NamedTuple):
-    """A host asked for time. Nothing is sent to it for `seconds`."""
+    """Nothing is sent to a host for `seconds`: it asked for a pause, or keeps failing."""
 
     host: str
     seconds: float
@@ -87,13 +101,13 @@ class Waiting(NamedTuple):
 
 
 class Warned(NamedTuple):
-    """Something a person should know that does not stop the run."""
+    """A problem that does not stop the run."""
 
     message: str
 
 
 class Progress(NamedTuple):
-    """Where the run stands, sent with every finished URL."""
+    """Counts of the run, sent with every finished URL."""
 
     processed: int
     total: int
@@ -111,7 +125,7 @@ class RunFinished(NamedTuple):
 
 
 class SiteFinished(NamedTuple):
-    """One of several sites has ended, as `done` of them have by now. `error` says why it failed."""
+    """One of several sites has ended, the `done`th of `of`. `error` is the reason if it failed."""
 
     url: str
     status: str
@@ -126,6 +140,7 @@ Event = (
     | DiscoveryFinished
     | PageStarted
     | PageSaved
+    | PageGone
     | PageFailed
     | PageSkipped
     | PageRedirected
@@ -140,4 +155,4 @@ Listener = Callable[[Event], None]
 
 
 def nobody(event: Event) -> None:
-    """A listener that does not care."""
+    """Ignore an event."""

@@ -1,4 +1,4 @@
-"""Kills the process at a named step, so that tests can show what a kill there costs.
+"""Kill the process at a named step, for tests of crash safety.
 
 Off unless `SITEMIRROR_FAILPOINT` names a step: `file-renamed`, or `file-renamed:3` for the third time it is reached.
 """
@@ -25,4 +25,4 @@ def _go_on(step: str) -> None:
 
 
 reached: Final = _count_down if _STEP else _go_on
-"""Called where a kill would be hardest to make good."""
+"""Kill the process if this step is selected."""

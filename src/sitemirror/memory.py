@@ -1,4 +1,4 @@
-"""Memory that is no longer needed goes back to the system: the C library would keep it for hours."""
+"""Return unused memory to the system, which the C library would keep for hours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FREE: Final = 2 * _LARGE  # that may lie unused at the end of what the process 
 
 
 def return_large_blocks() -> None:
-    """From now on, what is large goes back as soon as it is freed.
+    """Return large blocks to the system as soon as they are freed.
 
     The library starts out like that, but with every large block that it frees it keeps larger ones for itself. This
     holds for the whole process, also for what else it does.
@@ -25,7 +25,7 @@ def return_large_blocks() -> None:
 
 
 def give_back() -> None:
-    """Gives back what pages took and left in pieces. Takes milliseconds."""
+    """Return fragmented free memory to the system. Takes milliseconds."""
     _tell_malloc("malloc_trim", 0)
 
 

@@ -60,7 +60,7 @@ class NotModified(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The URL was asked for without a page as the result. `transient` failures are worth a retry."""
+    """A requested URL without a page. `transient` failures are worth a retry."""
 
     url: str
     reason: Reason
@@ -72,7 +72,7 @@ class Failed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The reason in words."""
+        """The reason as text."""
         return format_reason(self.reason, self.detail)
 
 
@@ -81,7 +81,7 @@ NO_CONTENT: Final = (204, 205)
 
 
 class Skipped(NamedTuple):
-    """The URL is not saved: another type, too large, out of scope."""
+    """A URL that is not saved: another type, too large, out of scope."""
 
     url: str
     reason: Reason
@@ -92,7 +92,7 @@ class Skipped(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The reason in words."""
+        """The reason as text."""
         return format_reason(self.reason, self.detail)
 
 

@@ -1,6 +1,6 @@
 """Why a URL has no page, or its copy is older than the last answer: an enum and its variable part.
 
-Code decides by `Reason`; the words are made where people read them. `parse_reason` is for states and manifests
+Code decides by `Reason`; text is generated where people read it. `parse_reason` is for states and manifests
 that were written when only the words were stored.
 """
 
@@ -15,15 +15,17 @@ from typing import Final, NamedTuple
 
 
 class Reason(IntEnum):
-    """Stored by number: a number never changes its meaning, and none is 0, so that a reason is always true."""
+    """Reasons, stored by number. Numbers never change their meaning; none is 0, so a reason is truthy."""
 
-    OTHER = 1  # a text that is no other reason's
+    OTHER = 1  # free text
 
     # Never requested
     DOMAIN_LOCK = 10
     OUTSIDE_START = 11
     NOT_INCLUDED = 12
     EXCLUDED = 13
+    URL_NOT_INCLUDED = 19
+    URL_EXCLUDED = 27
     ROBOTS = 14
     TOO_DEEP = 15
     NOFOLLOW_PAGE = 16
@@ -49,6 +51,7 @@ class Reason(IntEnum):
     WRONG_TYPE = 41
     NO_CONTENT = 42
     NOT_HTML = 43
+    UNREADABLE = 44
 
     # Redirects. The detail of the first five is the location.
     REDIRECT_OFF_DOMAIN = 50
@@ -62,6 +65,8 @@ class Reason(IntEnum):
     BAD_LOCATION = 58
     NO_LOCATION = 59
     SEVERAL_LOCATIONS = 60
+    REDIRECT_URL_NOT_INCLUDED = 63
+    REDIRECT_URL_EXCLUDED = 64
     MOVED = 61
     DUPLICATE = 62
 
@@ -114,6 +119,8 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.OUTSIDE_START: "outside the start path",
         Reason.NOT_INCLUDED: "not matched by --include-path",
         Reason.EXCLUDED: "matched by --exclude-path",
+        Reason.URL_NOT_INCLUDED: "not matched by --include",
+        Reason.URL_EXCLUDED: "matched by --exclude",
         Reason.ROBOTS: "disallowed by robots.txt",
         Reason.TOO_DEEP: "deeper than --link-depth",
         Reason.NOFOLLOW_PAGE: "nofollow: the page's robots meta",
@@ -137,10 +144,13 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.WRONG_TYPE: "content type {text}",
         Reason.NO_CONTENT: "HTTP {number}: no content",
         Reason.NOT_HTML: "not HTML",
+        Reason.UNREADABLE: "unreadable: {text}",
         Reason.REDIRECT_OFF_DOMAIN: "redirects out of scope: {url} (domain lock)",
         Reason.REDIRECT_OUTSIDE_START: "redirects out of scope: {url} (outside the start path)",
         Reason.REDIRECT_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include-path)",
         Reason.REDIRECT_EXCLUDED: "redirects out of scope: {url} (matched by --exclude-path)",
+        Reason.REDIRECT_URL_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include)",
+        Reason.REDIRECT_URL_EXCLUDED: "redirects out of scope: {url} (matched by --exclude)",
         Reason.MOVED_TEMPORARILY: "redirects for now to {url}",
         Reason.REDIRECT_TARGET_FAILED: "redirects to {text}",
         Reason.REDIRECT_LOOP: "redirect loop",
@@ -187,7 +197,7 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.NOT_A_SITEMAP: "not a sitemap",
     }
 )
-"""The words for each reason. The detail, if there is one, stands at the braces, which say what it is."""
+"""Text of each reason. Braces name the detail."""
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")
 _MISSING: Final = " was deleted, and cannot be had"
@@ -198,9 +208,11 @@ REDIRECTED_OUT: Final[Mapping[Reason, Reason]] = MappingProxyType(
         Reason.OUTSIDE_START: Reason.REDIRECT_OUTSIDE_START,
         Reason.NOT_INCLUDED: Reason.REDIRECT_NOT_INCLUDED,
         Reason.EXCLUDED: Reason.REDIRECT_EXCLUDED,
+        Reason.URL_NOT_INCLUDED: Reason.REDIRECT_URL_NOT_INCLUDED,
+        Reason.URL_EXCLUDED: Reason.REDIRECT_URL_EXCLUDED,
     }
 )
-"""Why a redirect is not followed, by why its location is out of scope."""
+"""Reason why a redirect is not followed, by the reason why its target is out of scope."""
 
 
 class Cause(NamedTuple):
@@ -212,30 +224,30 @@ class Cause(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The words for people."""
+        """Text for people."""
         said = format_reason(self.reason, self.detail)
         return said if self.missing_path is None else f"{said}; {self.missing_path}{_MISSING}"
 
 
 def cause_of(reason: int | None, detail: str | None, missing_path: str | None = None) -> Cause | None:
-    """The cause that three columns of the state hold; None if there is none."""
+    """Return the cause stored in three columns of the state; None if there is none."""
     return None if reason is None else Cause(Reason(reason), detail, missing_path)
 
 
 def text_of(reason: int | None, detail: str | None, missing_path: str | None = None) -> str | None:
-    """The words for what three columns of the state hold; None if there is no reason."""
+    """Return the text of the reason stored in three columns; None if there is no reason."""
     return None if reason is None else Cause(Reason(reason), detail, missing_path).text
 
 
 def format_reason(reason: Reason, detail: str | None = None) -> str:
-    """The words for a reason: for files, logs, events and the screen."""
+    """Format a reason for files, logs, events and the screen."""
     before, slot, after = _parts(reason)
     return f"{before}{detail or ''}{after}" if slot else before
 
 
 @cache
 def _parts(reason: Reason) -> tuple[str, str, str]:
-    """What stands before the detail, what the detail is, and what stands behind it."""
+    """Split a text into the part before the detail, the name of the detail, and the part after it."""
     before, *rest = _SLOT.split(_TEXTS[reason])
     return (before, rest[0], rest[1]) if rest else (before, "", "")
 
@@ -256,7 +268,7 @@ _SLOTS: Final = MappingProxyType(
 
 @cache
 def _patterns() -> list[tuple[Reason, re.Pattern[str]]]:
-    """The most specific first: those with most words of their own."""
+    """Templates with the longest fixed text first."""
 
     def own_words(reason: Reason) -> int:
         before, slot, after = _parts(reason)
@@ -271,7 +283,7 @@ def _patterns() -> list[tuple[Reason, re.Pattern[str]]]:
 
 
 def parse_reason(text: str) -> Cause:
-    """The cause that these words of 0.1 stand for. Its `text` is the same again."""
+    """Parse a text of 0.1. The `text` of the result is the same again."""
     if text.endswith(_MISSING):
         said, _, path = text.removesuffix(_MISSING).partition("; ")
         if said and path:

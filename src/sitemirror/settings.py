@@ -1,4 +1,4 @@
-"""Every setting, once: its default, its bounds, what it means and what 0 means.
+"""Every setting, once: its default, its bounds, its meaning and the meaning of 0.
 
 The command line, the environment (`SITEMIRROR_*`), `sitemirror.toml`, the library and the reference in `docs/` are
 all made from these fields, and their values are validated here and nowhere else. A library for that, such as pydantic,
@@ -12,14 +12,14 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Final, NamedTuple, Self, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypedDict, get_args, get_origin
 
 from sitemirror.errors import UsageError
 from sitemirror.version import __version__
@@ -29,7 +29,7 @@ _MOST_BYTES: Final = 2**62  # More than any disk has, and what the state can sti
 
 
 class OnError(StrEnum):
-    """What a page's failure does to the run."""
+    """Consequence of a failed page for the run."""
 
     SKIP = "skip"
     RETRY = "retry"
@@ -37,7 +37,7 @@ class OnError(StrEnum):
 
 
 class Content(StrEnum):
-    """How much of a page is kept."""
+    """Part of a page that is kept."""
 
     AUTO = "auto"
     MAIN = "main"
@@ -45,7 +45,7 @@ class Content(StrEnum):
 
 
 class Format(StrEnum):
-    """What is written. `list` prints json or md; mirror and crawl save markdown, html or both."""
+    """Format of the output. `list` prints json or md; mirror and crawl save markdown, html or both."""
 
     JSON = "json"
     MD = "md"
@@ -62,11 +62,65 @@ class Links(StrEnum):
 
 
 class UrlSource(StrEnum):
-    """Where a run finds its URLs."""
+    """Source of a run's URLs."""
 
     SITEMAP = "sitemap"
     LINKS = "links"
 
+
+REMEMBERED: Final = frozenset(
+    {
+        "rate_limit",
+        "content_rate_limit",
+        "concurrency",
+        "delay_seconds",
+        "timeout",
+        "user_agent",
+        "max_pages",
+        "max_file_size",
+        "max_sitemap_size",
+        "max_retries",
+        "on_error",
+        "domain_lock",
+        "respect_robots",
+        "discover",
+        "link_depth",
+        "same_domain",
+        "honor_nofollow",
+        "whole_site",
+        "include_path",
+        "exclude_path",
+        "include",
+        "exclude",
+        "strip_params",
+        "keep_params",
+        "content",
+        "front_matter",
+        "format",
+        "links",
+        "post_process",
+        "hash",
+        "index",
+    }
+)
+"""Settings that a mirror remembers for its next update."""
+
+SECRETS: Final = frozenset({"header", "cookie_file", "basic_auth", "proxy", "ca_file"})
+"""Settings of which a mirror remembers only that they were given: credentials, and paths of this machine."""
+
+COMMAND_LINE_ONLY: Final = frozenset({"quiet", "verbose", "json", "strict"})
+"""Settings without an effect on a run of the library."""
+
+OF_ONE_RUN: Final = COMMAND_LINE_ONLY | {
+    "output",
+    "update",
+    "re_download_all",
+    "workers",
+    "max_connections",
+    "min_free_mb",
+    "profile",
+}
+"""Settings that a mirror does not remember. A new setting belongs into one of these sets."""
 
 # --- validation ----------------------------------------------------------------------------------------------------
 
@@ -279,30 +333,29 @@ class Settings:
     """The settings of a run. Frozen: they never change during it."""
 
     output: Annotated[Path, _no_nul] = Path("output")
-    """The tree goes to DIR/<host>/."""
+    """Directory for mirrors; a site is saved to DIR/<host>/."""
 
     rate_limit: Annotated[float, Bounds(ge=0), _finite] = 1.0
-    """Requests per second for robots.txt and sitemaps, and for pages per slot. 0 = no limit."""
+    """Requests per second for robots.txt and sitemaps, and for pages per slot (see --concurrency). 0 = no limit."""
 
     content_rate_limit: Annotated[float, Bounds(ge=0), _finite] | None = None
-    """Requests per second for pages: a hard cap for the host, however many slots. 0 = no limit.
-    Left out: each of the --concurrency slots may start --rate-limit requests a second."""
+    """Requests per second for pages, all slots together. 0 = no limit.
+    Default: --rate-limit times --concurrency."""
 
     concurrency: Annotated[int, Bounds(ge=1, le=256)] = 1
-    """Requests in flight at once (slots)."""
+    """Requests in flight at once (slots). Each slot has its own --rate-limit."""
 
     workers: Annotated[int, Bounds(ge=0, le=64)] = 0
-    """Processes that convert pages. 0 = as many as are of use, started when they are: none for a slow site or a low
-    rate limit."""
+    """Processes that convert pages. 0 = automatic; workers start only when conversion is the bottleneck."""
 
     max_connections: Annotated[int, Bounds(ge=1, le=65_536)] = 256
-    """With --sites: connections to all sites together. Sites that would need more wait for others to end."""
+    """With --sites: connections to all sites together. Further sites wait until others are done."""
 
     timeout: Annotated[float, Bounds(gt=0), _finite] = 30.0
-    """Seconds a request may take: to connect, between two reads, and in total."""
+    """Timeout of a request in seconds: to connect, between two reads, and in total."""
 
     user_agent: Annotated[str, _one_line] = f"sitemirror/{__version__}"
-    """The User-Agent header. Says who you are; site operators look for it."""
+    """The User-Agent header. Identify yourself; site operators look for it."""
 
     header: Annotated[tuple[str, ...], _headers] = ()
     """An extra request header, 'Name: value'. Repeatable. Sent to the start host and its www twin only."""
@@ -314,100 +367,123 @@ class Settings:
     """USER:PASSWORD for the start host and its www twin only."""
 
     proxy: str | None = None
-    """URL of a proxy for all requests, or 'env' for the proxies named in the environment.
-    Proxies in the environment are ignored otherwise."""
+    """URL of a proxy for all requests, or 'env' to use HTTP_PROXY and HTTPS_PROXY, ignored otherwise."""
 
     ca_file: Annotated[Path, _no_nul] | None = None
-    """PEM file with certificates to trust besides the system's."""
+    """PEM file with certificates to trust in addition to the system's."""
 
     max_pages: Annotated[int, Bounds(ge=0)] = 10_000
-    """Stop after N newly saved pages; the next run goes on. 0 = no limit."""
+    """Stop after N newly saved pages; the next run continues. 0 = no limit."""
 
     max_file_size: Annotated[float, Bounds(gt=0), _finite] = 10.0
-    """Largest page or other file in MB, as sent and after decompression. Larger ones are skipped."""
+    """Maximum size of a page or other file in MB, as sent and after decompression. Larger ones are skipped."""
 
     max_sitemap_size: Annotated[float, Bounds(gt=0), _finite] = 100.0
-    """Largest sitemap in MB after decompression (the protocol allows 50). What was read until then is kept."""
+    """Maximum size of a sitemap in MB after decompression (the protocol allows 50). URLs up to the limit are used."""
 
     max_retries: Annotated[int, Bounds(ge=0, le=100)] = 3
-    """Further tries per URL: of a sitemap after every transient failure, of a page after 429 or 503 with Retry-After,
-    and with --on-error retry after every transient failure. 0 = none."""
+    """Retries per URL. Pages are retried after 429 and 503 with Retry-After, with --on-error retry after every
+    transient failure; sitemaps always after every transient failure. 0 = none."""
 
     on_error: OnError = OnError.SKIP
-    """What a failed page does: skip = log it and go on; retry = try transient failures again after the main crawl;
-    abort = save and exit 1."""
+    """When a page fails: skip = log it and continue; retry = retry transient failures at the end of the run;
+    abort = stop and exit with 1."""
 
     update: bool = False
-    """Refetch only pages that are newer on the site than on disk, and fetch new ones."""
+    """Fetch new pages, and saved ones that changed on the site."""
 
     domain_lock: bool = True
-    """Only the start host's registrable domain and its subdomains."""
+    """Stay on the start host's registrable domain and its subdomains."""
 
     respect_robots: bool | None = None
-    """Obey robots.txt for pages. Left out: found links do, mirror's sitemaps do not (they are an invitation)."""
+    """Obey robots.txt for pages. Default: obey for crawled links; fetch and count URLs listed in sitemaps that it
+    disallows. Crawl-delay applies unless robots.txt is ignored."""
 
     discover: UrlSource | None = None
-    """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""
+    """Source of URLs: sitemap = the site's sitemaps (default of mirror); links = links on its pages (default of
+    crawl)."""
 
     link_depth: Annotated[int, Bounds(ge=-1, le=100_000)] = -1
-    """How many links deep to follow: 0 = the start page with its assets, 1 = also the pages it links to.
+    """Maximum number of links from the start page: 0 = the start page with its assets, 1 = also the pages it links to.
     -1 = no limit."""
 
     same_domain: bool = True
-    """crawl: only the start host and its www twin, or any host."""
+    """Stay on the start host and its www twin, or follow links to any host."""
 
     delay_seconds: Annotated[float, Bounds(gt=0), _finite] | None = None
-    """At least this many seconds between any two requests to a host, whatever the rates allow."""
+    """Minimum delay in seconds between two requests to a host, even if the rate limits allow more."""
 
     honor_nofollow: bool = False
     """Do not follow links marked rel=nofollow."""
 
     re_download_all: bool = False
-    """Fetch everything anew, whatever was saved before."""
+    """Fetch all pages again, even unchanged ones."""
 
     whole_site: bool = False
-    """With a start URL that has a path: take the whole site, not only what is under that path."""
+    """Take the whole site, not only URLs under the start URL's path."""
 
     include_path: Annotated[tuple[str, ...], _not_empty] = ()
-    """Only URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
+    """Only fetch URLs whose path matches GLOB (`*` also matches `/`; encoded or decoded form). The query is not
+    matched. Repeatable."""
 
     exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
-    """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
+    """Do not fetch URLs whose path matches GLOB (see --include-path). Repeatable."""
+
+    include: Annotated[tuple[str, ...], _not_empty] = ()
+    """Only fetch URLs that match this glob, from scheme to query; * matches any text. Repeatable."""
+
+    exclude: Annotated[tuple[str, ...], _not_empty] = ()
+    """Do not fetch URLs that match this glob, such as '*?print=*'; * matches any text, ? any character. Repeatable."""
+
+    strip_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Remove query parameters with matching names from found links, besides session ids and tracking parameters such as
+    utm_*. Repeatable."""
+
+    keep_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Keep query parameters with matching names in found links, although they look like tracking parameters or session
+    ids. Repeatable."""
 
     content: Content = Content.AUTO
-    """auto = the main content where the page marks it, never at the price of real content; main = the main content
-    alone; full = the body less script, style, nav, footer and aside."""
+    """auto = main content if it can be identified safely; main = main content only; full = the body without script,
+    style, nav, footer and aside."""
 
     front_matter: bool = True
-    """Begin each file with YAML front matter: title, url, description and what else the page says of itself."""
+    """Start each file with YAML front matter: title, url, description and other metadata of the page."""
 
     min_free_mb: Annotated[int, Bounds(ge=0)] = 100
-    """Stop before the disk has less free space than this (or runs out of inodes). 0 = do not look."""
+    """Stop when the disk has less free space than this (or no free inodes). 0 = no check."""
 
     format: Format | None = None
-    """What list prints: json or md. What mirror and crawl save: markdown (mirror's way), html (crawl's way) or both."""
+    """list prints json (default) or md. mirror and crawl save markdown (default of mirror), html (default of crawl) or
+    both."""
 
     links: Links = Links.ABSOLUTE
-    """Links to other pages in Markdown: absolute = to the site; local = to the saved files, where there is one."""
+    """Links in Markdown to saved pages: absolute = to the site; local = to the saved files."""
 
     post_process: bool = True
-    """HTML: rewrite links to relative local paths where the target was saved, so that the copy opens from disk."""
+    """HTML: rewrite links to saved files as relative paths, so that the copy works offline."""
 
     hash: bool = True
-    """Keep the SHA-256 of every file in the mirror index."""
+    """Record the SHA-256 of every file in mirror-index.json."""
 
     index: bool = False
-    """mirror: write mirror-index.json too."""
+    """Also write mirror-index.json."""
 
     quiet: bool = False
-    """Only errors and failed pages on stderr."""
+    """Print only errors and failed pages on stderr."""
 
     verbose: bool = False
-    """Say more on stderr: skips, waits and redirects."""
+    """Also print skips, waits and redirects on stderr."""
 
     profile: bool = False
-    """Say where the time went: what held the run up (the rate limit, the site, the network, the converter, the disk),
-    how long each stage took and how much was under way at once."""
+    """Report what limited the run (rate limit, site, network, converter, disk), the time of each stage and the
+    concurrency."""
+
+    json: bool = False
+    """Print the JSON report on a terminal, too. In a pipe or a file it is always printed."""
+
+    strict: bool = False
+    """Exit with 3 if the run is `partial`: pages failed, are outdated or were not reached."""
 
     def __post_init__(self) -> None:
         """Convert text that spells a value. Raises `InvalidSettings`, a `UsageError`."""
@@ -453,9 +529,68 @@ class Settings:
     def max_sitemap_bytes(self) -> int:
         return int(min(self.max_sitemap_size * MEGABYTE, _MOST_BYTES))
 
+    def to_remember(self) -> dict[str, object]:
+        """Return the options that shape a mirror, where they are not the default, without secrets."""
+        found: dict[str, object] = {}
+        for name, kind in setting_types().items():
+            value = getattr(self, name)
+            if value != kind.default and name in REMEMBERED:
+                found[name] = list(value) if isinstance(value, tuple) else value
+            elif value != kind.default and name in SECRETS:
+                found[name] = None
+        return found
+
     def with_changes(self, **changes: Any) -> Self:
         """The same settings but for `changes`, validated again."""
         return self.of({**self.as_dict(), **changes})
+
+
+class Options(TypedDict, total=False):
+    """The settings as keyword arguments of the library: the same names, with all types that are accepted."""
+
+    output: str | os.PathLike[str]
+    rate_limit: float
+    content_rate_limit: float | None
+    concurrency: int
+    workers: int
+    max_connections: int
+    timeout: float
+    user_agent: str
+    header: Sequence[str]
+    cookie_file: str | os.PathLike[str] | None
+    basic_auth: str | None
+    proxy: str | None
+    ca_file: str | os.PathLike[str] | None
+    max_pages: int
+    max_file_size: float
+    max_sitemap_size: float
+    max_retries: int
+    on_error: Literal["skip", "retry", "abort"] | OnError
+    update: bool
+    domain_lock: bool
+    respect_robots: bool | None
+    discover: Literal["sitemap", "links"] | UrlSource | None
+    link_depth: int
+    same_domain: bool
+    delay_seconds: float | None
+    honor_nofollow: bool
+    re_download_all: bool
+    whole_site: bool
+    include_path: Sequence[str]
+    exclude_path: Sequence[str]
+    include: Sequence[str]
+    exclude: Sequence[str]
+    strip_params: Sequence[str]
+    keep_params: Sequence[str]
+    content: Literal["auto", "main", "full"] | Content
+    front_matter: bool
+    min_free_mb: int
+    format: Literal["json", "md", "markdown", "html", "both"] | Format | None
+    links: Literal["absolute", "local"] | Links
+    post_process: bool
+    hash: bool
+    index: bool
+    profile: bool
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Measure where a run's time goes, for `--profile`. All stages report to a stopwatch; without the option it is idle.
+"""Attribute the time of a run to what limited it, for `--profile`.
 
-The stages of many pages overlap, so their sums say little about the run. Each moment of wall-clock time is attributed
-to the one thing that held the run up just then, so these shares add up to the whole.
+Without the option the stopwatch is idle. Stages overlap, so each moment of wall-clock time is attributed to the one
+cause that limited the run; these shares add up to the whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Phase(StrEnum):
 
 
 class Stage(StrEnum):
-    """What is done for a page, or waited for."""
+    """Operations and waits of a page."""
 
     # Waits, which overlap.
     RATE_LIMIT = "rate_limit"
@@ -43,7 +43,7 @@ class Stage(StrEnum):
 
 
 class Limit(StrEnum):
-    """What can hold a run up."""
+    """Causes that can limit a run."""
 
     RATE_LIMIT = "rate_limit"
     ASKED_TO_WAIT = "asked_to_wait"
@@ -172,7 +172,7 @@ class Running(Stopwatch):
         return self._marked - self.begun
 
     def mark(self) -> float:
-        """Attribute the time since the last mark to what held the run up."""
+        """Attribute the time since the last mark to its cause."""
         now, cpu, queued = self.wall(), self.cpu(), self.queued()
         crowded, busy = queued - self._marked_queued, cpu - self._marked_cpu
         passed = now - self._marked - crowded

@@ -1,4 +1,4 @@
-"""Escape text from the network before it reaches a terminal, a log or a TSV."""
+"""Text from the network: is it text, and what of it may reach a terminal, a log or a TSV?"""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ UNPRINTABLE: Final = re.compile(
 _TOO_LARGE: Final = re.compile(r"&#[0-9]{1000,}+;?")  # Python refuses to parse so many digits.
 
 
+# Controls that no text has. Backspaces are in manual pages of old printers, ESC is in Japanese encodings.
+_BINARY: Final = bytes((*range(0x08), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F))
+_MOST_BINARY: Final = 0.05  # of all characters; compressed data in any one-byte encoding has 0.1
+_FEW: Final = 4  # characters that prove nothing
+_SAMPLE: Final = 8192  # characters
+
+
+def is_readable(text: str) -> bool:
+    """Tell text from decoded binary data, by the share of control and replacement characters."""
+    if len(text) > 3 * _SAMPLE:
+        middle = len(text) // 2
+        text = text[:_SAMPLE] + text[middle : middle + _SAMPLE] + text[-_SAMPLE:]
+    data = text.encode("utf-8", "replace")
+    binary = len(data) - len(data.translate(None, _BINARY)) + text.count("\ufffd")
+    return binary < _FEW or binary <= _MOST_BINARY * len(text)
+
+
 def printable(value: str, *, limit: int = 2000) -> str:
     """Escape every control and invisible character; cut to `limit` characters."""
     shown = UNPRINTABLE.sub(_escape, value)
@@ -22,7 +39,7 @@ def printable(value: str, *, limit: int = 2000) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 page`, `1,234 pages`."""
+    """Format a number with its noun: `1 page`, `1,234 pages`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 

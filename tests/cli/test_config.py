@@ -33,13 +33,13 @@ def complaint(command: Command = Command.MIRROR, **environ: str) -> UsageError:
     return caught.value
 
 
-def test_nothing_said_means_the_defaults(folder: Path) -> None:
+def test_no_source_gives_the_defaults(folder: Path) -> None:
     """Without any source the settings are those of settings.py."""
     assert settings_for(Command.MIRROR, {}, environ={}) == Settings()
 
 
-def test_each_source_gives_way_to_the_nearer_one(folder: Path) -> None:
-    """Taking the sources away one by one, from the nearest, shows the next each time."""
+def test_precedence_of_sources(folder: Path) -> None:
+    """Removing the sources one by one, highest first, shows the next each time."""
     write(folder, "rate-limit = 2\n[mirror]\nrate-limit = 3\n")
     environ = {"SITEMIRROR_RATE_LIMIT": "4"}
     assert settings_for(Command.MIRROR, {"rate_limit": "5"}, environ=environ).rate_limit == 5
@@ -50,7 +50,7 @@ def test_each_source_gives_way_to_the_nearer_one(folder: Path) -> None:
     assert settings_for(Command.MIRROR, {}, environ={}).rate_limit == 1
 
 
-def test_every_kind_of_value_can_stand_in_the_file(folder: Path) -> None:
+def test_file_accepts_every_type(folder: Path) -> None:
     """Numbers, text, paths, choices, flags and lists, with dashes or underscores."""
     write(
         folder,
@@ -78,8 +78,8 @@ def test_every_kind_of_value_can_stand_in_the_file(folder: Path) -> None:
     )
 
 
-def test_every_kind_of_value_can_stand_in_the_environment(folder: Path) -> None:
-    """Text is read as the setting's type; repeatable ones have one value a line; empty means not set."""
+def test_environment_accepts_every_type(folder: Path) -> None:
+    """Repeatable options have one value per line; empty means not set."""
     settings = settings_for(
         Command.MIRROR,
         {},
@@ -100,8 +100,8 @@ OPPOSITES = ("no-domain-lock", "any-domain", "ignore-robots", "no-post-process",
 
 @pytest.mark.parametrize("name", OPPOSITES)
 @pytest.mark.parametrize("on", [True, False])
-def test_a_flag_can_be_given_by_the_name_that_turns_it_off(folder: Path, name: str, on: bool) -> None:
-    """Both of its names count in the file, in the file's tables and in the environment, as on the command line."""
+def test_negative_flag_names_are_accepted(folder: Path, name: str, on: bool) -> None:
+    """Both names of a flag are accepted in the file, its tables and the environment."""
     field = {"any-domain": "same_domain", "ignore-robots": "respect_robots"}.get(name) or name[3:].replace("-", "_")
     command = Command.CRAWL if name == "any-domain" else Command.MIRROR
     wanted, word = Settings.of({field: not on}), str(on).lower()
@@ -116,8 +116,8 @@ def test_a_flag_can_be_given_by_the_name_that_turns_it_off(folder: Path, name: s
     assert settings_for(command, {field: on}, environ={}) == Settings.of({field: on})
 
 
-def test_both_names_of_a_flag_in_one_place_are_a_mistake(folder: Path) -> None:
-    """Nobody could say which of them is meant."""
+def test_both_names_of_a_flag_are_an_error(folder: Path) -> None:
+    """Both names in the same place contradict each other."""
     message = "SITEMIRROR_RESPECT_ROBOTS and SITEMIRROR_IGNORE_ROBOTS are one setting"
     assert complaint(SITEMIRROR_RESPECT_ROBOTS="1", SITEMIRROR_IGNORE_ROBOTS="1").message == message
     message = "SITEMIRROR_NO_HASH must be true or false, got maybe"
@@ -126,15 +126,15 @@ def test_both_names_of_a_flag_in_one_place_are_a_mistake(folder: Path) -> None:
     assert complaint().message == "sitemirror.toml: no-hash is given twice"
 
 
-def test_settings_of_other_commands_are_left_aside(folder: Path) -> None:
+def test_settings_of_other_commands_are_ignored(folder: Path) -> None:
     """One file and one environment serve all commands."""
     write(folder, 'concurrency = 5\nformat = "md"\n')
     assert settings_for(Command.LIST, {}, environ={"SITEMIRROR_UPDATE": "1"}) == Settings(format=Format.MD)
     assert settings_for(Command.MIRROR, {}, environ={}) == Settings(concurrency=5)
 
 
-def test_a_named_file_takes_the_place_of_the_usual_one(folder: Path) -> None:
-    """--config beats SITEMIRROR_CONFIG, which beats sitemirror.toml; they are not mixed."""
+def test_named_file_replaces_the_default_file(folder: Path) -> None:
+    """--config has precedence over SITEMIRROR_CONFIG, then sitemirror.toml; they are not merged."""
     write(folder, "timeout = 1\nmax-pages = 1\n")
     write(folder, "timeout = 2\n", "env.toml")
     named = write(folder, "timeout = 3\n", "named.toml")
@@ -143,11 +143,11 @@ def test_a_named_file_takes_the_place_of_the_usual_one(folder: Path) -> None:
     assert settings_for(Command.MIRROR, {}, environ=environ, config=named) == Settings(timeout=3)
 
 
-def test_a_file_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
-    """Without it a run would begin with other limits than its owner wrote down; the hint says who named it."""
+def test_unreadable_file_is_an_error(folder: Path) -> None:
+    """The hint says which option or variable named it."""
     (folder / "sitemirror.toml").mkdir()
     assert complaint().message == "sitemirror.toml: cannot be read: Is a directory"
-    assert complaint().hint.startswith("mend it, or move it away")
+    assert complaint().hint.startswith("fix it, or move it away")
     (folder / "sitemirror.toml").rmdir()
     named = complaint(SITEMIRROR_CONFIG="missing.toml")
     assert named.message == "missing.toml: cannot be read: No such file or directory"
@@ -156,13 +156,13 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
 def test_dangling_symlink_to_a_configuration_is_reported(folder: Path) -> None:
-    """Somebody put it there to be read."""
+    """A dangling sitemirror.toml is an error and not ignored."""
     (folder / "sitemirror.toml").symlink_to("dotfiles/sitemirror.toml")
     assert complaint().message == "sitemirror.toml: cannot be read: No such file or directory"
 
 
-def test_the_home_folder_is_where_a_path_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a file, in the environment and behind `--output=`, where no shell has seen the `~`; not within a name."""
+def test_tilde_is_the_home_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file, in the environment and after `--output=`; not inside a name."""
     monkeypatch.setenv("HOME", str(folder / "home"))
     monkeypatch.setenv("USERPROFILE", str(folder / "home"))
     mirrors = Settings(output=folder / "home" / "mirrors")
@@ -178,7 +178,7 @@ def test_the_home_folder_is_where_a_path_says(folder: Path, monkeypatch: pytest.
 
 
 def test_verbose_on_the_command_line_overrides_quiet_in_the_file(folder: Path) -> None:
-    """Two of them in one place are an error."""
+    """Both in one place are an error."""
     write(folder, "quiet = true\n")
     settings = settings_for(Command.MIRROR, {"verbose": True}, environ={})
     assert (settings.quiet, settings.verbose) == (False, True)
@@ -206,8 +206,8 @@ def test_verbose_on_the_command_line_overrides_quiet_in_the_file(folder: Path) -
         ("rate-limit 1", "sitemirror.toml: not valid TOML: "),
     ],
 )
-def test_a_mistake_in_the_file_names_file_and_key(folder: Path, text: str, message: str) -> None:
-    """The person is led to the line that has to change."""
+def test_error_in_the_file_names_file_and_key(folder: Path, text: str, message: str) -> None:
+    """The message says where to fix it."""
     write(folder, text)
     error = complaint()
     assert error.message.startswith(message)
@@ -216,19 +216,19 @@ def test_a_mistake_in_the_file_names_file_and_key(folder: Path, text: str, messa
     assert error.exit_code == 2
 
 
-def test_a_misspelt_key_is_answered_with_the_right_one(folder: Path) -> None:
-    """The hint offers the key that was probably meant."""
+def test_misspelt_key_gets_a_suggestion(folder: Path) -> None:
+    """The hint names the similar key."""
     write(folder, "exclude-paths = ['/a']")
     assert complaint().hint == "did you mean exclude-path?"
 
 
-def test_a_mistake_in_the_environment_names_the_variable(folder: Path) -> None:
-    """The variable is named, not the option that was never typed."""
+def test_error_in_the_environment_names_the_variable(folder: Path) -> None:
+    """The message names the variable and not the option."""
     assert complaint(SITEMIRROR_TIMEOUT="soon").message == "SITEMIRROR_TIMEOUT must be a number, got soon"
 
 
 def test_misspelt_variable_is_reported_with_a_suggestion(run_here: RunHere) -> None:
-    """Ignored silently, it would leave a run that does not do what was asked."""
+    """Unknown SITEMIRROR_ variables are errors."""
     environ = {"SITEMIRROR_RATELIMIT": "9", "SITEMIRROR_OUTPUT": "x", "SITEMIRROR_CONFIG": "x", "SITEMIRROR_LOGO": "x"}
     assert misspelt(environ) == [("SITEMIRROR_RATELIMIT", "SITEMIRROR_RATE_LIMIT")]
     done = run_here("mirror", "http://127.0.0.1:1/", env={"SITEMIRROR_RATELIMIT": "9"})
@@ -237,8 +237,8 @@ def test_misspelt_variable_is_reported_with_a_suggestion(run_here: RunHere) -> N
     )
 
 
-def test_a_named_file_that_is_missing_or_no_text_is_an_error(folder: Path) -> None:
-    """Only the usual file may be absent."""
+def test_missing_named_file_is_an_error(folder: Path) -> None:
+    """Only the default file may be absent."""
     with pytest.raises(UsageError, match=r"nowhere\.toml: cannot be read: No such file"):
         settings_for(Command.MIRROR, {}, environ={}, config=Path("nowhere.toml"))
     (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
@@ -246,14 +246,14 @@ def test_a_named_file_that_is_missing_or_no_text_is_an_error(folder: Path) -> No
         settings_for(Command.MIRROR, {}, environ={}, config=Path("binary.toml"))
 
 
-def test_a_byte_order_mark_does_not_matter(folder: Path) -> None:
-    """Windows editors put one in front."""
+def test_byte_order_mark_is_ignored(folder: Path) -> None:
+    """Windows editors add one."""
     (folder / "sitemirror.toml").write_bytes(b"\xef\xbb\xbftimeout = 9\n")
     assert settings_for(Command.MIRROR, {}, environ={}).timeout == 9
 
 
-def test_the_program_reads_the_file_where_it_runs(run_cli: RunCli, tmp_path: Path) -> None:
-    """sitemirror.toml in the current folder counts, and a mistake in it ends the command with exit code 2."""
+def test_file_of_the_current_folder_is_read(run_cli: RunCli, tmp_path: Path) -> None:
+    """An error in it ends the command with exit code 2."""
     write(tmp_path, "concurrency = 'lots'\n")
     done = run_cli("mirror", "https://example.com/")
     assert (done.returncode, done.stdout) == (2, "")

@@ -23,8 +23,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file(run_cli: RunCli, file: Path) -> None:
-    """Front matter and Markdown on stdout, nothing on stderr, nothing written; links stay as they are."""
+def test_file_is_converted(run_cli: RunCli, file: Path) -> None:
+    """Front matter and Markdown on stdout, nothing on stderr or disk; relative links are unchanged."""
     before = {path.name for path in file.parent.iterdir()}
     done = run_cli("convert", file)
     assert (done.returncode, done.stderr) == (0, "")
@@ -32,20 +32,20 @@ def test_a_file(run_cli: RunCli, file: Path) -> None:
     assert {path.name for path in file.parent.iterdir()} == before
 
 
-def test_a_file_with_its_address(run_here: RunHere, file: Path) -> None:
-    """`--url` says what relative links count from."""
+def test_url_option_makes_links_absolute(run_here: RunHere, file: Path) -> None:
+    """Relative links are resolved against `--url`."""
     done = run_here("convert", file, "--url", "https://example.com/docs/", "--no-front-matter")
     assert (done.returncode, done.stdout) == (0, BODY.format("https://example.com/docs/"))
 
 
-def test_stdin(run_cli: RunCli) -> None:
+def test_stdin_is_converted(run_cli: RunCli) -> None:
     """`-` reads the page from stdin."""
     done = run_cli("convert", "-", "--url=https://example.com/", "--no-front-matter", "--content", "full", stdin=HTML)
     assert (done.returncode, done.stdout) == (0, BODY.format("https://example.com/"))
 
 
-def test_a_url(run_cli: RunCli, site: Site) -> None:
-    """A private address that the user names is asked, once, and its redirects and refreshes are followed."""
+def test_url_is_converted(run_cli: RunCli, site: Site) -> None:
+    """A given private address is requested once; its redirects and refreshes are followed."""
     site.page("/docs/page", HTML)
     site.redirect("/moved", "/stub")
     site.page("/stub", '<meta http-equiv="refresh" content="0; url=/docs/page">')
@@ -56,8 +56,8 @@ def test_a_url(run_cli: RunCli, site: Site) -> None:
     assert [seen.path for seen in site.requests] == ["/moved", "/stub", "/docs/page"]
 
 
-def test_text_is_markdown_already(run_here: RunHere, site: Site, tmp_path: Path) -> None:
-    """A Markdown page or file is printed as it is, without front matter, as a mirror would save it."""
+def test_text_files_are_printed_unchanged(run_here: RunHere, site: Site, tmp_path: Path) -> None:
+    """Without front matter, as a mirror would save them."""
     text = "# Title\n\n<b>*as is*</b>\n"
     site.page("/a.md", text, type="text/markdown")
     (tmp_path / "b.md").write_text(text, encoding="utf-8")
@@ -83,10 +83,10 @@ def test_text_is_markdown_already(run_here: RunHere, site: Site, tmp_path: Path)
         ("program.rs", b"let a: Vec<u8> = b;", 1, "program.rs is not HTML: it does not begin with a tag"),
     ],
 )
-def test_what_is_no_page(
+def test_other_files_are_refused(
     run_here: RunHere, tmp_path: Path, name: str, content: bytes | None, code: int, message: str
 ) -> None:
-    """One line says why, another what to do, and stdout stays empty."""
+    """A reason and a hint on stderr, nothing on stdout."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
     done = run_here("convert", name, cwd=tmp_path)
@@ -99,22 +99,22 @@ def test_what_is_no_page(
 @pytest.mark.parametrize(
     "typed", ["docs.localhost/page", "docs.localhost/page.html", "127.0.0.1:9/a?b=c", "localhost:9"]
 )
-def test_an_address_without_its_scheme(run_here: RunHere, typed: str) -> None:
-    """`mirror` would take it for https; here it could be a file, so the hint says what to type."""
+def test_url_without_scheme_gets_a_hint(run_here: RunHere, typed: str) -> None:
+    """It could be a file name, so the hint shows the full URL."""
     done = run_here("convert", typed)
     hint = f"hint: if it is the address of a page, give it as https://{typed}\n"
     assert (done.returncode, done.stderr) == (2, f"sitemirror: error: no such file: {typed}\n{hint}")
 
 
 @pytest.mark.parametrize("name", ["page.html", "notes.md", "docs/page.html", "README", "../v1.2/page"])
-def test_a_file_that_is_not_there(run_here: RunHere, name: str) -> None:
-    """What looks like a file's name is taken for no host's."""
+def test_missing_file_is_not_taken_for_a_host(run_here: RunHere, name: str) -> None:
+    """The message names the file."""
     assert run_here("convert", name).stderr.endswith("\nhint: the address of a page begins with https://\n")
 
 
 @pytest.mark.parametrize("name", ["index.php", "index.php?id=3", "v1.2", "page.xml", "part.tmpl", "page.py"])
-def test_pages_under_other_names(run_here: RunHere, tmp_path: Path, name: str) -> None:
-    """What begins as HTML does is a page, whatever its file is called."""
+def test_html_under_any_name_is_converted(run_here: RunHere, tmp_path: Path, name: str) -> None:
+    """Content that begins like HTML is a page, whatever the file name."""
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf\n<!DOCTYPE html><html><p>Hello")
     done = run_here("convert", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Hello\n")
@@ -123,15 +123,15 @@ def test_pages_under_other_names(run_here: RunHere, tmp_path: Path, name: str) -
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("gone", "gone cannot be had: HTTP 404"),
-        ("file.pdf", "file.pdf cannot be converted: content type application/pdf"),
-        ("nothing", "nothing cannot be had: HTTP 204: no content"),
-        ("large", "large cannot be converted: exceeds size limit"),
+        ("gone", "cannot fetch {url}: HTTP 404"),
+        ("file.pdf", "cannot convert {url}: content type application/pdf"),
+        ("nothing", "cannot fetch {url}: HTTP 204: no content"),
+        ("large", "cannot convert {url}: exceeds size limit"),
         ("inside", "cannot reach 169.254.169.254: address not allowed: 169.254.169.254"),
     ],
 )
-def test_urls_without_a_page(run_here: RunHere, site: Site, path: str, message: str) -> None:
-    """Exit code 1 with the reason; a redirect cannot lead to an address that the user did not name."""
+def test_url_without_page_exits_1(run_here: RunHere, site: Site, path: str, message: str) -> None:
+    """The message has the reason; redirects to private addresses are refused."""
     site.page("/file.pdf", b"%PDF-1.7", type="application/pdf")
     site.page("/nothing", "", status=204)
     site.page("/large", "<p>" + "x" * 20_000)
@@ -139,7 +139,7 @@ def test_urls_without_a_page(run_here: RunHere, site: Site, path: str, message: 
     arguments = ("--max-file-size", "0.01") if path == "large" else ()
     done = run_here("convert", f"{site.url}/{path}", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
-    assert message in done.stderr
+    assert message.replace("{url}", f"{site.url}/{path}") in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -148,35 +148,34 @@ def test_urls_without_a_page(run_here: RunHere, site: Site, path: str, message: 
         (("https://example.com/", "--url", "https://example.com/x"), "--url is for a page in a file"),
         (("file:///etc/hosts",), "is not a URL"),
         (("-", "--url", "ftp://example.com/"), "is not a URL"),
-        (("-", "--url", "notaurl"), "'notaurl' is not a whole URL\nhint: give it as https://example.com/docs/page"),
-        (("-", "--url", "docs/page.html"), "'docs/page.html' is not a whole URL"),
-        (("-", "--url", ""), "'' is not a whole URL"),
+        (("-", "--url", "notaurl"), "'notaurl' is not a complete URL\nhint: give it as https://example.com/docs/page"),
+        (("-", "--url", "docs/page.html"), "'docs/page.html' is not a complete URL"),
+        (("-", "--url", ""), "'' is not a complete URL"),
         (("-", "--url", "https://u:p@example.com/"), "the URL carries credentials\nhint: leave them out"),
-        ((), "missing argument 'FILE|URL|-'"),
         (("x.html", "--concurrency", "3"), "no such option: --concurrency"),
     ],
 )
-def test_wrong_usage(run_here: RunHere, arguments: tuple[str, ...], message: str) -> None:
-    """Exit code 2, and nothing is fetched or printed."""
+def test_wrong_usage_exits_2(run_here: RunHere, arguments: tuple[str, ...], message: str) -> None:
+    """Nothing is fetched or printed to stdout."""
     done = run_here("convert", *arguments, stdin="<p>x")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_nothing_to_say_at_the_top(run_here: RunHere) -> None:
-    """Without a title and an address there is no front matter: an empty block says nothing."""
+def test_empty_front_matter_is_omitted(run_here: RunHere) -> None:
+    """Without title and URL there is no front matter."""
     done = run_here("convert", "-", stdin="<p>Hello")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
 
 
-def test_an_empty_page_says_so(run_here: RunHere) -> None:
-    """No text is no error, but is not passed over in silence either."""
+def test_empty_page_gives_a_note(run_here: RunHere) -> None:
+    """A page without text is not an error."""
     done = run_here("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "note: the page has no text\n")
 
 
-async def test_the_library_converts_urls(site: Site) -> None:
-    """`convert_url` gives the page that `convert_html` gives, and raises what the command says."""
+async def test_library_converts_urls(site: Site) -> None:
+    """`convert_url` gives the same page as `convert_html` and raises the command's errors."""
     site.page("/docs/page", HTML)
     page = await sitemirror.convert_url(f"{site.url}/docs/page", content="full")
     assert page == sitemirror.convert_html(HTML, url=f"{site.url}/docs/page", content="full")
@@ -190,15 +189,15 @@ async def test_the_library_converts_urls(site: Site) -> None:
         await sitemirror.convert_url("mailto:a@example.com")
 
 
-def test_explain_shows_what_is_kept_and_cut(run_here: RunHere, file: Path) -> None:
-    """Every block stands under the reason, and stderr has the sum."""
+def test_explain_lists_blocks_by_reason(run_here: RunHere, file: Path) -> None:
+    """Each block is under its reason, and the totals are on stderr."""
     done = run_here("convert", file, "--explain")
     assert (done.returncode, done.stderr) == (0, "2 of 3 blocks kept, 14 of 18 characters\n")
     assert done.stdout == "cut: navigation\n  - nav: menu\n\nkept: the page\n  + h1: Hello\n  + p: See more.\n"
 
 
 def test_explain_and_conversion_agree(run_here: RunHere, tmp_path: Path) -> None:
-    """What is said to be kept is in the Markdown, what is said to be cut is not; text is kept whole."""
+    """Blocks listed as kept are in the Markdown, the others are not."""
     html = "<nav>menu</nav><main><h1>Title</h1><p>words</p><p hidden>secret</p></main><footer>imprint</footer>"
     shown = run_here("convert", "-", "--explain", "--quiet", stdin=html)
     text = run_here("convert", "-", "--no-front-matter", stdin=html).stdout

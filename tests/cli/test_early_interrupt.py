@@ -59,14 +59,14 @@ def run(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
     ],
 )
 def test_ctrl_c_while_modules_load_gives_one_line(tmp_path: Path, module: str) -> None:
-    """Whichever module is being loaded: exit code 130, one line on stderr, nothing on stdout and on disk."""
+    """During any import: exit code 130, one line on stderr, nothing on stdout or disk."""
     done = run(AT_IMPORT.format(module=module), "mirror", "http://127.0.0.1:9/", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_while_convert_fetches_gives_one_line(site: Site, start_cli: StartCli) -> None:
-    """`convert` has nothing to clean up, so it ends at once, however slow the server is."""
+    """`convert` ends at once, however slow the server is."""
     site.html_page("/a", "A", "<p>A</p>")
     gate = threading.Event()
     site.fault("/a", faults.held(gate))
@@ -83,7 +83,7 @@ def test_ctrl_c_while_convert_fetches_gives_one_line(site: Site, start_cli: Star
 
 
 def test_ctrl_c_after_the_end_changes_nothing(site: Site, out: Path, tmp_path: Path) -> None:
-    """When all is said, whoever is impatient gets the exit code that the run has come to, and no traceback."""
+    """After the run, Ctrl+C changes neither exit code nor output."""
     site.fill(1)
     site.sitemap()
     done = run(AT_EXIT, "mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", cwd=tmp_path)
@@ -91,8 +91,8 @@ def test_ctrl_c_after_the_end_changes_nothing(site: Site, out: Path, tmp_path: P
     assert json.loads(done.stdout)["status"] == "ok"
 
 
-def test_ctrl_c_is_ignored_while_python_takes_the_process_apart(tmp_path: Path) -> None:
-    """No handler is called any more then: the signal itself would be the end, and the exit code be lost."""
+def test_ctrl_c_is_ignored_during_python_shutdown(tmp_path: Path) -> None:
+    """Handlers no longer run then, so the signal would change the exit code."""
     done = run(AT_LAST, "where", "http://127.0.0.1:9/a", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, str(signal.SIG_IGN))
 

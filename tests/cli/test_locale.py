@@ -39,10 +39,10 @@ def polyglot(site: Site) -> Site:
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_file_names_are_utf_8_under_every_locale(
+def test_file_names_are_utf_8_in_every_locale(
     polyglot: Site, run_cli: RunCli, out: Path, latin: dict[str, str], workers: str
 ) -> None:
-    """A mirror made under ISO-8859-1 is the one made under UTF-8, and verify and where know it there."""
+    """A mirror made in ISO-8859-1 equals one made in UTF-8, for verify and where, too."""
     arguments = ("mirror", polyglot.url, "--rate-limit", "0", "--links", "local", "--workers", workers, "--output", out)
     done = run_cli(*arguments, env=latin)
     assert (done.returncode, done.json["successful"]) == (0, 3), done.stderr
@@ -55,10 +55,8 @@ def test_file_names_are_utf_8_under_every_locale(
         assert Path(found.stdout.strip()).is_file(), found.stderr
 
 
-def test_a_folder_whose_name_is_in_the_locale_s_encoding_is_used_as_it_is_named(
-    polyglot: Site, tmp_path: Path, latin: dict[str, str]
-) -> None:
-    """What was typed are bytes, and the same bytes name the folder."""
+def test_folder_name_keeps_its_bytes(polyglot: Site, tmp_path: Path, latin: dict[str, str]) -> None:
+    """The bytes of the argument name the folder."""
     arguments = ["-m", "sitemirror", "mirror", polyglot.url, "--rate-limit", "0", "--output"]
     command: list[str | bytes] = [sys.executable, *arguments, b"D\xe9"]
     done = subprocess.run(command, env=clean_environment(latin), cwd=tmp_path, capture_output=True)
@@ -66,10 +64,8 @@ def test_a_folder_whose_name_is_in_the_locale_s_encoding_is_used_as_it_is_named(
     assert b"D\xe9" in os.listdir(bytes(tmp_path))  # noqa: PTH208
 
 
-def test_in_the_library_a_page_that_cannot_be_named_is_a_failure_of_that_page(
-    polyglot: Site, tmp_path: Path, latin: dict[str, str]
-) -> None:
-    """A program of its own has chosen its encoding; what that lacks costs a page and not the run."""
+def test_unencodable_name_fails_one_page(polyglot: Site, tmp_path: Path, latin: dict[str, str]) -> None:
+    """In the library, a name outside the program's encoding costs one page."""
     code = f"""
 import sitemirror, sys
 report = sitemirror.mirror_sync({polyglot.url!r}, output="out", rate_limit=0)

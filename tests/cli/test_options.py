@@ -20,18 +20,18 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_setting_is_an_option_of_some_command() -> None:
-    """A setting added to settings.py cannot be forgotten on the command line."""
+    """No setting of settings.py is missing from the command line."""
     assert {option.field for option in OPTIONS} == set(setting_types())
     assert all(option.commands for option in OPTIONS)
 
 
 @pytest.mark.parametrize("command", list(Command))
-def test_help_shows_each_option_with_the_text_from_the_settings(
+def test_help_shows_every_option(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The help of a command has all its options, their panels and an example."""
+    """With the text of the settings, the panels and an example."""
     monkeypatch.setenv("COLUMNS", "80")
-    assert run_program("sitemirror", [command, "-h"]) == 0
+    assert run_program("sitemirror", [command, "--help-all"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert max(map(len, out.partition("Examples:")[0].splitlines())) <= 80
@@ -44,8 +44,8 @@ def test_help_shows_each_option_with_the_text_from_the_settings(
 
 
 @pytest.mark.parametrize("command", list(Command))
-def test_what_is_said_of_an_option_is_about_this_command(command: Command) -> None:
-    """Whoever reads the help of a command is not told of options and commands that it has nothing to do with."""
+def test_help_mentions_only_options_of_the_command(command: Command) -> None:
+    """Help texts do not refer to other commands' options."""
     options = options_of(command)
     has = {part for option in options for name in option.names for part in name.split("/")} | {"--sites"}
     for option in options:
@@ -54,31 +54,31 @@ def test_what_is_said_of_an_option_is_about_this_command(command: Command) -> No
         assert not re.search(r"\b(What list|crawl save)", option.help), option.field
 
 
-def test_a_mirror_says_what_it_saves_if_nothing_is_said() -> None:
-    """The default of --format, which differs by command, can be read in its help."""
+def test_help_shows_default_format() -> None:
+    """The default of --format differs by command."""
     said = {command: option.help for command in Command for option in options_of(command) if option.field == "format"}
-    assert {command: text.rpartition("Left out: ")[2] for command, text in said.items()} == {
+    assert {command: text.rpartition("Default: ")[2] for command, text in said.items()} == {
         Command.LIST: "json.",
         Command.MIRROR: "markdown.",
         Command.CRAWL: "html.",
     }
 
 
-def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first thing a person sees names the commands and shows how they look."""
+def test_program_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """With examples."""
     assert run_program("sitemirror", ["--help"]) == 0
     out = capsys.readouterr().out
     for command in Command:
         assert f"\n  {command} " in out
-        assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
+        assert f"sitemirror {command} {'output/' if command in (Command.VERIFY, Command.UPDATE) else 'https://'}" in out
 
 
 def test_sitemap_to_markdown_has_the_options_of_both_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """sitemap-to-markdown has --url, --mirror, --list-only and every option of list and mirror."""
+    """--url, --mirror, --list-only and every option of list and mirror."""
     monkeypatch.setenv("COLUMNS", "400")
-    assert run_program("sitemap-to-markdown", ["--help"]) == 0
+    assert run_program("sitemap-to-markdown", ["--help-all"]) == 0
     out = capsys.readouterr().out
     for name in ("--url", "--mirror", "--list-only", "--config", "--version"):
         assert name in out
@@ -87,13 +87,13 @@ def test_sitemap_to_markdown_has_the_options_of_both_commands(
     assert "json|md|markdown|html|both" in out
 
 
-def test_the_reference_is_current() -> None:
-    """docs/reference.md is what the code says; `python -m sitemirror.cli.reference > docs/reference.md` renews it."""
+def test_reference_is_current() -> None:
+    """docs/reference.md equals the output of `python -m sitemirror.cli.reference`."""
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == reference()
 
 
-def test_the_reference_documents_every_command_and_option() -> None:
-    """Nothing that can be typed is undocumented."""
+def test_reference_documents_every_option() -> None:
+    """Every command and option is in the reference."""
     page = reference()
     for command in Command:
         section = page.partition(f"## `sitemirror {command}`\n")[2].partition("\n## ")[0]
@@ -105,13 +105,13 @@ def test_the_reference_documents_every_command_and_option() -> None:
 
 
 def test_version_is_printed(run_cli: RunCli) -> None:
-    """The version goes to stdout and nothing else does."""
+    """The version is the only output on stdout."""
     done = run_cli("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"sitemirror {__version__}\n", "")
 
 
 def test_version_loads_nothing_heavy() -> None:
-    """`--version` answers at once: no validation, no HTTP client is loaded for it."""
+    """`--version` loads neither validation nor the HTTP client."""
     script = (
         "import sys; sys.argv = ['sitemirror', '--version']\n"
         "from sitemirror.cli import main; code = main()\n"
@@ -123,7 +123,7 @@ def test_version_loads_nothing_heavy() -> None:
     assert not loaded & {"rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3"}
 
 
-def test_help_is_the_same_wherever_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_does_not_depend_on_other_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     """Alone or among other arguments."""
     for alone, among in ((["mirror", "-h"], ["mirror", "https://example.com/", "--help"]), (["-h"], ["-h", "mirror"])):
         assert run_program("sitemirror", alone) == run_program("sitemirror", among) == 0
@@ -133,8 +133,8 @@ def test_help_is_the_same_wherever_it_is_asked_for(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("columns", ["0", "-5", "", "wide", "1"])
-def test_help_is_drawn_on_any_terminal(run_cli: RunCli, columns: str) -> None:
-    """What COLUMNS says is taken where it is a width, and left where it is none."""
+def test_invalid_columns_are_ignored(run_cli: RunCli, columns: str) -> None:
+    """COLUMNS is used if it is a width."""
     done = run_cli("mirror", "--help", env={"COLUMNS": columns})
     assert (done.returncode, done.stderr) == (0, "")
     assert "Usage: sitemirror mirror" in " ".join(done.stdout.split())

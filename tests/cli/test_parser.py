@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.cli.options import Command, is_flag, is_repeatable, options_of
-from sitemirror.cli.parser import CommandLine, ShowHelp, ShowVersion, parse
+from sitemirror.cli.parser import CommandLine, ShowCompletion, ShowHelp, ShowVersion, parse
 from sitemirror.errors import UsageError
 
 URL = "https://example.com/"
@@ -22,8 +22,8 @@ def parsed(*arguments: str, program: str = "sitemirror") -> CommandLine:
 
 
 @given(st.data(), st.sampled_from(Command))
-def test_every_option_is_read_wherever_it_stands(data: st.DataObject, command: Command) -> None:
-    """Any value, attached or not, before or after the target, short or long; the last one counts, or all do."""
+def test_options_are_read_at_any_position(data: st.DataObject, command: Command) -> None:
+    """Attached values, short and long names; the last value counts, or all of them."""
     expected: dict[str, object] = {}
     words: list[list[str]] = []
     for option in data.draw(st.lists(st.sampled_from(options_of(command)), max_size=5)):
@@ -46,28 +46,28 @@ def test_every_option_is_read_wherever_it_stands(data: st.DataObject, command: C
     assert (line.command, line.target, line.given) == (command, URL, expected)
 
 
-def test_short_options_share_a_word() -> None:
-    """The last of them may take a value: what is left of the word, or the next one."""
+def test_short_options_can_be_combined() -> None:
+    """The last one may have a value, attached or as the next word."""
     assert parsed("mirror", URL, "-qo", "x").given == {"quiet": True, "output": "x"}
     assert parsed("mirror", URL, "-vox").given == {"verbose": True, "output": "x"}
     assert parsed("mirror", URL, "-o=x").given == {"output": "=x"}
 
 
 def test_two_dashes_end_the_options() -> None:
-    """A file may be called like an option, and a single dash is an argument."""
+    """A file may be named like an option, and a single dash is an argument."""
     assert parsed("where", "--", "--quiet").target == "--quiet"
     assert parsed("convert", "-").target == "-"
 
 
-def test_options_that_are_no_settings() -> None:
-    """They stand beside the settings."""
+def test_options_without_settings() -> None:
+    """They are parsed beside the settings."""
     line = parsed("mirror", "--sites", "s.txt", "-q", "--config=c.toml")
     assert (line.target, line.sites, line.config, line.given) == ("", Path("s.txt"), Path("c.toml"), {"quiet": True})
     line = parsed("convert", "page.html", "--url", URL, "--explain")
     assert (line.target, line.base, line.explain, line.given) == ("page.html", URL, True, {})
 
 
-def test_the_older_programs_are_commands() -> None:
+def test_other_programs_are_commands() -> None:
     """`mirror-site` is crawl; `sitemap-to-markdown` is list, or mirror."""
     line = parsed(URL, "-o", "x", "--link-depth", "2", program="mirror-site")
     assert (line.command, line.target, line.given) == (Command.CRAWL, URL, {"output": "x", "link_depth": "2"})
@@ -83,14 +83,20 @@ def test_the_older_programs_are_commands() -> None:
         ("sitemirror", ["-h", "mirror"], ShowHelp("sitemirror")),
         ("sitemirror", ["mirror", URL, URL, "--help"], ShowHelp("sitemirror mirror")),
         ("sitemirror", ["--version", "--help"], ShowVersion()),
+        ("sitemirror", ["-V"], ShowVersion()),
+        ("sitemirror", ["mirror", "--help-all", URL], ShowHelp("sitemirror mirror", all_options=True)),
+        ("sitemirror", ["help"], ShowHelp("sitemirror")),
+        ("sitemirror", ["help", "crawl"], ShowHelp("sitemirror crawl")),
+        ("sitemirror", ["help", "crawl", "--help-all"], ShowHelp("sitemirror crawl", all_options=True)),
+        ("sitemirror", ["completion", "zsh"], ShowCompletion("zsh")),
         ("mirror-site", ["--version"], ShowVersion()),
         ("sitemap-to-markdown", ["-h", "x"], ShowHelp("sitemap-to-markdown")),
     ],
 )
-def test_help_and_version_come_before_mistakes(
-    program: str, arguments: list[str], shown: ShowHelp | ShowVersion
+def test_help_has_precedence_over_errors(
+    program: str, arguments: list[str], shown: ShowHelp | ShowVersion | ShowCompletion
 ) -> None:
-    """Whoever asks for help may not have the rest right yet."""
+    """--help and --version work among wrong arguments."""
     assert parse(program, arguments) == shown
 
 
@@ -99,7 +105,11 @@ def test_help_and_version_come_before_mistakes(
     [
         (["--"], "missing command"),
         (["list"], "missing argument 'URL'"),
-        (["convert", "--explain"], "missing argument 'FILE|URL|-'"),
+        (["update"], "missing argument 'DIR'"),
+        (["help", "list", "mirror"], "got unexpected extra argument(s) (mirror)"),
+        (["help", "miror"], "no such command 'miror'. Did you mean 'mirror'?"),
+        (["completion"], "missing argument 'bash|zsh|fish'"),
+        (["completion", "csh"], "completion is for bash, zsh, fish, got csh"),
         (["mirror", URL, "--quiet=1"], "option '--quiet' does not take a value"),
         (["mirror", URL, "-o"], "option '-o' requires an argument"),
         (["mirror", URL, "-qx"], "no such option: -x"),
@@ -107,8 +117,8 @@ def test_help_and_version_come_before_mistakes(
         (["list", "--sites", "s.txt"], "no such option: --sites"),
     ],
 )
-def test_mistakes_are_named(arguments: list[str], message: str) -> None:
-    """Each by the word that is wrong; `test_usage.py` has what is printed."""
+def test_errors_name_the_argument(arguments: list[str], message: str) -> None:
+    """`test_usage.py` has the printed texts."""
     with pytest.raises(UsageError) as caught:
         parse("sitemirror", arguments)
     assert caught.value.message == message

@@ -25,8 +25,8 @@ def test_profile_shows_the_limit_and_the_stages(site: Site, run_cli: RunCli) -> 
     assert "requests" in done.stderr.split("at once, on average: ")[1]
 
 
-def test_a_failed_run_tells_it_before_the_error(site: Site, run_here: RunHere) -> None:
-    """The error stays the last word."""
+def test_failed_run_prints_profile_before_error(site: Site, run_here: RunHere) -> None:
+    """The error is the last line."""
     for path in site.fill(1):
         site.fault(path, faults.status(404))
     site.sitemap()
@@ -36,8 +36,8 @@ def test_a_failed_run_tells_it_before_the_error(site: Site, run_here: RunHere) -
     assert 0 < done.stderr.index("limit: ") < done.stderr.index("sitemirror: error: ")
 
 
-def test_quiet_leaves_it_to_the_json(site: Site, run_here: RunHere) -> None:
-    """--quiet: the object alone."""
+def test_quiet_profile_is_only_in_the_json(site: Site, run_here: RunHere) -> None:
+    """--quiet prints no profile on stderr."""
     site.fill(1)
     site.sitemap()
     done = run_here("mirror", site.url, "--rate-limit", "0", "--quiet", "--profile")
@@ -45,13 +45,13 @@ def test_quiet_leaves_it_to_the_json(site: Site, run_here: RunHere) -> None:
     assert done.json["profile"]["stages"]
 
 
-def test_list_has_no_profile(site: Site, run_here: RunHere) -> None:
-    """It belongs to the commands that fetch pages."""
+def test_list_has_no_profile_option(site: Site, run_here: RunHere) -> None:
+    """Only commands that fetch pages have it."""
     assert run_here("list", site.url, "--profile").returncode == 2
 
 
-def test_many_sites_have_a_profile_each(site: Site, run_here: RunHere, tmp_path: Path) -> None:
-    """--sites: a line for each on stderr, all of it in the JSON beside what else is said of a site."""
+def test_each_site_has_a_profile(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+    """One line per site on stderr, and the profile of each in the JSON."""
     site.fill(2)
     site.sitemap()
     listed = tmp_path / "sites.txt"

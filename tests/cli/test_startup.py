@@ -31,19 +31,19 @@ HEAVY = {"rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlit
     ],
 )
 def test_entry_points_load_no_modules(code: str) -> None:
-    """The version, the package and `python -m sitemirror` cost no more than Python itself."""
+    """The version, the package and `python -m sitemirror` load no further modules."""
     assert not loaded_by(code) & HEAVY
 
 
-def test_a_name_of_the_library_loads_only_its_own_part() -> None:
-    """Who converts a page needs no HTTP client, and who only has settings to make needs nothing at all."""
+def test_library_names_load_lazily() -> None:
+    """Converting needs no HTTP client, and settings need nothing."""
     assert not loaded_by("from sitemirror import convert_html") & {"aiohttp", "asyncio", "pydantic", "sqlite3"}
     assert not loaded_by("from sitemirror import Settings; Settings(concurrency=5)") & (HEAVY - {"dataclasses"})
     assert not loaded_by("from sitemirror import mirror, verify") & {"aiohttp", "pydantic", "sqlite3", "turbohtml"}
 
 
-def test_the_system_s_certificates_are_read_when_they_are_needed(tls_site: Site, run_cli: RunCli, out: Path) -> None:
-    """The program does not read them while it starts, and yet trusts whom the system trusts, and nobody else."""
+def test_certificates_are_read_lazily(tls_site: Site, run_cli: RunCli, out: Path) -> None:
+    """Certificates are not read at start-up, and the system's are trusted."""
     tls_site.fill(1)
     tls_site.sitemap()
     arguments = ("mirror", tls_site.url, "--rate-limit", "0", "--output", out)
@@ -55,8 +55,8 @@ def test_the_system_s_certificates_are_read_when_they_are_needed(tls_site: Site,
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["mirror", "--help"], ["crawl", "-h"]])
-def test_help_is_drawn_without_what_a_run_needs(arguments: list[str]) -> None:
-    """Help is asked for in passing, and answers at once."""
+def test_help_loads_no_run(arguments: list[str]) -> None:
+    """Help loads nothing that only a run needs."""
     code = f"import sys; sys.argv = ['sitemirror', *{arguments}]; from sitemirror.cli import main; main()"
     assert not loaded_by(code) & (HEAVY - {"dataclasses"})
 
@@ -82,8 +82,8 @@ FOR_ODD_INPUT = {"pydantic", "rich", "tomllib", "difflib"}
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_a_run_begins_before_its_end_is_prepared(command: str, site: Site, out: Path) -> None:
-    """Up to its first connection a run loads neither its end, nor other commands, nor what is rarely needed."""
+def test_run_loads_its_end_late(command: str, site: Site, out: Path) -> None:
+    """Until its first connection a run loads neither its end nor other commands."""
     first, *_ = site.fill(2)
     site.sitemap()
     start = site.url + (first if command == "crawl" else "")
@@ -99,8 +99,8 @@ def test_a_run_begins_before_its_end_is_prepared(command: str, site: Site, out: 
     assert not {name for name in loaded if name.startswith("aiohttp.web")}
 
 
-def test_an_update_needs_no_validator(site: Site, run_cli: RunCli, out: Path) -> None:
-    """Whoever keeps a mirror current starts it every day, and what it reads then is what it wrote itself."""
+def test_update_loads_no_pydantic(site: Site, run_cli: RunCli, out: Path) -> None:
+    """Files that the tool wrote itself are read without pydantic."""
     site.fill(2)
     site.sitemap()
     arguments = ["mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", "--update"]

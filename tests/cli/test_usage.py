@@ -62,7 +62,7 @@ WRONG = [
 def test_wrong_usage_is_one_line_and_a_hint(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The option is named as it was typed, with the rule and the value that broke it."""
+    """The option, the rule and the wrong value."""
     assert run_program("sitemirror", arguments) == 2
     out, err = capsys.readouterr()
     first, second, *more = err.splitlines()
@@ -73,8 +73,8 @@ def test_wrong_usage_is_one_line_and_a_hint(
 
 
 @pytest.mark.parametrize("key", ["output", "cookie-file", "ca-file"])
-def test_no_path_has_a_nul_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str) -> None:
-    """A configuration file can spell one, the system cannot take it."""
+def test_nul_in_a_path_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str) -> None:
+    """A configuration file can contain one."""
     config = tmp_path / "nul.toml"
     config.write_text(f'{key} = "a\\u0000b"\n')
     assert run_program("sitemirror", ["mirror", URL, "--config", str(config)]) == 2
@@ -82,14 +82,14 @@ def test_no_path_has_a_nul_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.startswith(said)
 
 
-def test_unknown_scheme_is_answered_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever typed it knows how a URL looks."""
+def test_unknown_scheme_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message lists http and https."""
     assert run_program("sitemirror", ["mirror", "ftp://example.com/"]) == 2
     assert capsys.readouterr().err.endswith("hint: only http and https can be mirrored\n")
 
 
-def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Three mistakes are three lines, so that one try is enough to mend them all."""
+def test_all_wrong_values_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three errors are three lines."""
     assert (
         run_program("sitemirror", ["mirror", URL, "--max-pages", "-1", "--timeout", "x", "--max-retries", "many"]) == 2
     )
@@ -102,8 +102,8 @@ def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) 
     assert lines[-1] == "hint: see `sitemirror mirror --help`"
 
 
-def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """The hint names the command whose help has the option, also where nothing follows it."""
+def test_option_without_value_refers_to_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint names the help of the command with the option."""
     for command in ("mirror", "list"):
         assert run_program("sitemirror", [command, URL, "--timeout"]) == 2
         assert capsys.readouterr().err.endswith(f"hint: see `sitemirror {command} --help`\n")
@@ -118,35 +118,35 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: py
         ("--no-domain-lok", " (did you mean --no-domain-lock or --domain-lock?)"),
     ],
 )
-def test_only_what_may_have_been_meant_is_suggested(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
-    """An option that looks like none of ours is said not to be there, and no more."""
+def test_only_similar_options_are_suggested(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
+    """An unknown option without a similar one gets no suggestion."""
     assert run_program("sitemirror", ["mirror", URL, typed]) == 2
     said = f"sitemirror: error: no such option: {typed}{meant}\nhint: see `sitemirror mirror --help`\n"
     assert capsys.readouterr().err == said
 
 
-def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever forgets the command is shown the whole line."""
+def test_url_without_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint shows the complete command line."""
     assert run_program("sitemirror", [URL]) == 2
-    assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
+    assert capsys.readouterr().err.endswith(f"hint: name a command: sitemirror mirror {URL}\n")
 
 
 @pytest.mark.parametrize("command", ["list", "mirror"])
-def test_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    """It is one, and the help of the program, which does not list it, would not tell."""
+def test_option_before_the_command_gets_a_hint(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """The hint says that it belongs after the command."""
     assert run_program("sitemirror", ["--rate-limit", "2", command, URL]) == 2
-    hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
+    hint = f"hint: give options after the command: sitemirror {command} … --rate-limit\n"
     assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
 
 
-def test_what_is_no_option_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
-    """Behind a command it would be as unknown."""
+def test_unknown_option_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """It gets no such hint."""
     assert run_program("sitemirror", ["--frobnicate", "mirror", URL]) == 2
     assert "behind" not in capsys.readouterr().err
 
 
 def test_second_url_gets_a_hint_to_sites_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a command takes one; where it takes no list either, its help says what it takes."""
+    """If the command has --sites; otherwise the hint names its help."""
     codes = (
         run_program("sitemirror", ["mirror", URL, URL]),
         run_program("sitemirror", ["crawl", URL, URL]),
@@ -160,8 +160,8 @@ def test_second_url_gets_a_hint_to_sites_files(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.endswith("hint: the site is given as --url URL\n")
 
 
-def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Escape sequences in arguments are shown, not obeyed."""
+def test_arguments_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    """Escape sequences in arguments are shown escaped."""
     for arguments in (
         ["mirror", URL, "--on-error", "\x1b[2J\x9b31m"],
         ["mirror", URL, "--\x1b[31mred"],
@@ -175,7 +175,7 @@ def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[
 
 
 def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing to do is not success, and stdout stays free for data."""
+    """The exit code is not 0, and stdout is empty."""
     assert run_program("sitemirror", []) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -183,7 +183,7 @@ def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str])
 
 
 def test_sitemap_to_markdown_names_itself_in_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    """It complains under its own name and asks for --url."""
+    """It uses its own name and asks for --url."""
     assert run_program("sitemap-to-markdown", ["--mirror"]) == 2
     assert capsys.readouterr().err == (
         "sitemap-to-markdown: error: missing option '--url'\nhint: see `sitemap-to-markdown --help`\n"
@@ -191,13 +191,13 @@ def test_sitemap_to_markdown_names_itself_in_errors(capsys: pytest.CaptureFixtur
 
 
 def test_sitemap_to_markdown_validates_options_without_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong value of a mirror option is wrong without --mirror too."""
+    """A wrong value of a mirror option is an error without --mirror, too."""
     assert run_program("sitemap-to-markdown", ["--url", URL, "--max-pages", "-3"]) == 2
     assert "sitemap-to-markdown: error: --max-pages must be 0 or more, got -3\n" in capsys.readouterr().err
 
 
-def test_a_process_of_its_own_says_the_same(run_cli: RunCli) -> None:
-    """From a shell: exit code 2, one line and a hint, no traceback, no box drawing."""
+def test_wrong_usage_in_a_process(run_cli: RunCli) -> None:
+    """Exit code 2, a message and a hint, no traceback."""
     done = run_cli("mirror", URL, "--rate-limit", -1)
     assert done.returncode == 2
     assert done.stdout == ""

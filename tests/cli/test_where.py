@@ -11,8 +11,8 @@ from tests.conftest import RunHere
 from tests.site import Site
 
 
-def test_a_file_that_no_manifest_names_has_no_url(run_here: RunHere, tmp_path: Path) -> None:
-    """A path is not read backwards: several URLs have the same one."""
+def test_file_without_entry_has_no_url(run_here: RunHere, tmp_path: Path) -> None:
+    """Several URLs map to the same path, so it is not reversed."""
     for path in ("output/docs.example.com/api/index.md", "elsewhere/docs.example.com/x/index.html", "a/logo.png"):
         refused = run_here("where", path)
         assert (refused.returncode, refused.stdout) == (2, "")
@@ -25,14 +25,14 @@ def test_a_file_that_no_manifest_names_has_no_url(run_here: RunHere, tmp_path: P
         assert "hint: give a URL, or the file of a page" in refused.stderr
 
 
-def test_a_file_with_front_matter_names_its_own_url(run_here: RunHere, tmp_path: Path) -> None:
-    """A page that was copied out of its mirror still has its URL."""
+def test_front_matter_gives_the_url(run_here: RunHere, tmp_path: Path) -> None:
+    """A page copied out of its mirror still has its URL."""
     (tmp_path / "page.md").write_text("---\ntitle: A\nurl: https://e.com/a\n---\n\n# A\n")
     assert run_here("where", "page.md").stdout == "https://e.com/a\n"
 
 
-def test_without_a_mirror_it_is_said_what_is_assumed(run_here: RunHere, tmp_path: Path) -> None:
-    """Nobody knows whether it will be Markdown or HTML; a file that is there answers that."""
+def test_without_a_mirror_a_note_names_the_format(run_here: RunHere, tmp_path: Path) -> None:
+    """Without a mirror the format is unknown; an existing file decides it."""
     note = "note: no manifest names it: this is where it would be in Markdown; in HTML it would be output/e.com"
     for url, markdown, html in (("a", "a/index.md", "a/index.html"), ("i.png", "i.png/index.md", "i.png")):
         done = run_here("where", f"https://e.com/{url}")
@@ -45,8 +45,8 @@ def test_without_a_mirror_it_is_said_what_is_assumed(run_here: RunHere, tmp_path
     assert done.stderr == "note: no manifest names it, but this is where it would be, and there is a file\n"
 
 
-def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path: Path) -> None:
-    """What failed, was skipped, is out of scope, was not reached or has never been heard of is no page on disk."""
+def test_missing_file_has_a_reason(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+    """Failed, skipped, out of scope, not reached or unknown."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.page("/x.zip", b"PK", type="application/zip")
     site.redirect("/loop", "/loop")
@@ -78,7 +78,7 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path
 
 
 def test_page_is_found_under_similar_urls(site: Site, run_here: RunHere) -> None:
-    """The other scheme, with or without `www` and the last slash: most likely the same page, and reported so."""
+    """Other scheme, with or without `www` or trailing slash, with a note."""
     host = "docs.localhost"
     site.html_page("/a", "A", "<h1>A</h1>", host=host)
     site.html_page("/b/", "B", "<h1>B</h1>", host=host)
@@ -101,7 +101,7 @@ def test_page_is_found_under_similar_urls(site: Site, run_here: RunHere) -> None
 
 
 def test_similar_urls_of_two_pages_are_distinguished(site: Site, run_here: RunHere) -> None:
-    """A URL in a manifest is answered for itself, whatever its similar URL became."""
+    """A URL in the manifest has precedence over similar URLs."""
     site.html_page("/p", "One", "<h1>One</h1>")
     site.html_page("/p/", "Two", "<h1>Two</h1>")
     site.html_page("/q", "Q", "<h1>Q</h1>")
@@ -116,8 +116,10 @@ def test_similar_urls_of_two_pages_are_distinguished(site: Site, run_here: RunHe
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-def test_what_is_not_saved_has_no_other_pages_file(site: Site, run_here: RunHere, tmp_path: Path, format: str) -> None:
-    """A script that asks whether the file is there is not shown that of a page which has the same path."""
+def test_unsaved_url_does_not_get_another_pages_file(
+    site: Site, run_here: RunHere, tmp_path: Path, format: str
+) -> None:
+    """Even if a page with the same path was saved."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap(urls=["/a", "/a/", "/a.html"])
     run_here("mirror", site.url, "--rate-limit", 0, "--format", format)
@@ -133,8 +135,8 @@ def test_what_is_not_saved_has_no_other_pages_file(site: Site, run_here: RunHere
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold for this user")
-def test_a_folder_that_may_not_be_looked_into(run_here: RunHere, tmp_path: Path) -> None:
-    """The folder is named, with what to do."""
+def test_unreadable_folder_is_reported(run_here: RunHere, tmp_path: Path) -> None:
+    """The message names the folder and a solution."""
     closed = tmp_path / "output" / "127.0.0.1_9"
     closed.mkdir(parents=True, mode=0o000)
     done = run_here("where", "http://127.0.0.1:9/a")
@@ -144,8 +146,8 @@ def test_a_folder_that_may_not_be_looked_into(run_here: RunHere, tmp_path: Path)
     assert "hint: check the name and its permissions" in done.stderr
 
 
-def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
-    """They are no pages, whatever stands in them."""
+def test_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
+    """They are not pages, whatever their content."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
     folder = run_here("mirror", site.url, "--rate-limit", 0).json["output_dir"]
@@ -155,10 +157,8 @@ def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
 
 
 @pytest.mark.parametrize("format", ["markdown", "both"])
-def test_a_saved_file_that_was_deleted_keeps_its_url(
-    site: Site, run_here: RunHere, tmp_path: Path, format: str
-) -> None:
-    """The manifest still names it, and so it does the HTML beside Markdown."""
+def test_deleted_file_keeps_its_url(site: Site, run_here: RunHere, tmp_path: Path, format: str) -> None:
+    """The manifest still has it, and the HTML beside Markdown."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
     folder = run_here("mirror", site.url, "--rate-limit", 0, "--format", format).json["output_dir"]
@@ -167,8 +167,8 @@ def test_a_saved_file_that_was_deleted_keeps_its_url(
         assert run_here("where", f"{folder}/a/{file.name}").stdout == f"{site.url}/a\n"
 
 
-def test_a_file_of_another_host_is_in_the_manifest_of_its_site(site: Site, run_here: RunHere) -> None:
-    """Pages of a subdomain have a folder of their own, without a manifest."""
+def test_file_of_a_subdomain_is_found(site: Site, run_here: RunHere) -> None:
+    """Pages of a subdomain are in a folder without a manifest."""
     home, other = "site.localhost", "docs.site.localhost"
     site.html_page("/b", "B", "<h1>B</h1>", host=other)
     site.html_page("/a", "A", "<h1>A</h1>", host=home)
@@ -178,8 +178,8 @@ def test_a_file_of_another_host_is_in_the_manifest_of_its_site(site: Site, run_h
     assert run_here("where", file).stdout == f"{site.url_of(other)}/b\n"
 
 
-def test_an_html_mirror_may_hold_markdown(site: Site, run_here: RunHere, out: Path) -> None:
-    """A file that the site itself has in Markdown does not make its other pages Markdown."""
+def test_html_mirror_with_markdown_file(site: Site, run_here: RunHere, out: Path) -> None:
+    """A Markdown file of the site does not change the format of other pages."""
     site.html_page("/", "Home", '<a href="/readme.md">read me</a>')
     site.page("/readme.md", "# Read me", type="text/markdown")
     run_here("crawl", site.url, "--rate-limit", 0, "--output", out)

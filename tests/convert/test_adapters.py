@@ -21,13 +21,13 @@ CHROME_IDS = re.compile(r"#([\w-]+)")
 ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
 
 
-def test_every_file_is_a_generator() -> None:
+def test_every_adapter_file_is_valid() -> None:
     """Whoever adds a file has added a generator."""
     assert len(generators()) == len(list(FILES.glob("*.toml"))) - 1 >= 19
 
 
 @pytest.mark.parametrize("generator", generators(), ids=lambda generator: generator.name)
-def test_selectors_and_roles_are_known(generator: Generator) -> None:
+def test_selectors_and_roles_are_valid(generator: Generator) -> None:
     """A slip in a file is found here, not on a page."""
     tree = turbohtml.parse("<p>x</p>")
     selectors = [generator.content, generator.chrome, generator.noise, generator.unwrap, generator.formulas]
@@ -47,7 +47,7 @@ def test_an_unknown_key_is_refused() -> None:
         read_generator('name = "X"\nnosie = [".a"]')
 
 
-def test_a_new_generator_needs_a_file_only() -> None:
+def test_new_generator_needs_only_a_file() -> None:
     """What a file says is all that the converter has to know."""
     generator = read_generator(
         'name = "X"\nrecognised_by = ["x-press"]\nnoise = [".copy"]\n[classes]\nadmonition = ["heads-up"]\n'
@@ -96,12 +96,12 @@ def test_every_generator_has_a_golden_page() -> None:
     ],
     ids=["MkDocs, Cinder", "MkDocs, Ivory and Bootstrap 4", "Sphinx, Shibuya", "Sphinx, Guzzle"],
 )
-def test_themes_of_others_have_their_own_chrome(head: str, around: str) -> None:
+def test_third_party_themes_lose_their_chrome(head: str, around: str) -> None:
     """What a generator's themes put around a page is no part of it."""
     assert markdown(f"{head}{around}", content="auto") == "# T\n\nWords\n"
 
 
-def test_box_names_hold_on_every_page() -> None:
+def test_common_class_names_apply_to_every_page() -> None:
     """A name with one meaning needs no head that gives the generator away."""
     box = (
         '<aside class="starlight-aside starlight-aside--tip"><p class="starlight-aside__title">Tip</p><p>x</p></aside>'
@@ -111,7 +111,7 @@ def test_box_names_hold_on_every_page() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.toml")), ids=lambda path: path.stem)
-def test_no_chrome_is_a_heading_or_a_section(path: Path) -> None:
+def test_chrome_never_matches_headings_or_sections(path: Path) -> None:
     """Their ids are made from their words, and those may be what a generator calls its menus."""
     text = path.read_text(encoding="utf-8")
     chrome = read_generator(text).chrome
@@ -132,7 +132,7 @@ def test_no_chrome_is_a_heading_or_a_section(path: Path) -> None:
         ('<meta name="generator" content="Doxygen 1.9.8">', '<div id="doc-content"><h1>T</h1>{0}</div>'),
     ],
 )
-def test_headings_named_like_menus_stay(head: str, content: str) -> None:
+def test_headings_with_menu_class_are_kept(head: str, content: str) -> None:
     """Sections about a footer, a sidebar or a table of contents are sections like any other."""
     names = ("sidebar", "navbar", "table-of-contents", "pagination", "footer", "menu-bar", "toc", "top")
     headings = "".join(f'<h2 id="{name}">About {name}</h2><p>x</p>' for name in names)
@@ -167,12 +167,12 @@ def test_headings_named_like_menus_stay(head: str, content: str) -> None:
         ),
     ],
 )
-def test_boxes_of_authors_may_be_called_like_menus(head: str, content: str) -> None:
+def test_author_boxes_with_menu_class_are_kept(head: str, content: str) -> None:
     """A name that authors give to their own boxes takes away only what the generator has written."""
     assert markdown(head + content, content="auto") == "# T\n\nWords\n"
 
 
-def test_the_title_of_a_wiki_stands_outside_its_content() -> None:
+def test_wiki_title_outside_the_content_is_kept() -> None:
     """Also where the content has headings of the first rank, as many manuals have."""
     html = (
         '<meta name=generator content="MediaWiki 1.43"><h1 id=firstHeading>Lamps</h1>'
@@ -182,7 +182,7 @@ def test_the_title_of_a_wiki_stands_outside_its_content() -> None:
     assert page.markdown == "# Lamps\n\nTwo kinds.\n\n# Oil\n\nSmoky.\n"
 
 
-def test_a_function_may_be_called_source() -> None:
+def test_function_named_source_is_kept() -> None:
     """The name of what is declared stays in the signature; a link to where it is written stands beside it."""
     html = (
         '<meta name=generator content=rustdoc><section id=main-content><h1>Error</h1><h4 class="code-header">fn '
@@ -201,7 +201,7 @@ def test_a_function_may_be_called_source() -> None:
         ('<script src="/lib/fzy.js"></script>', "<div id=toc>"),
     ],
 )
-def test_a_file_that_is_called_like_a_generators_proves_nothing(head: str, box: str) -> None:
+def test_common_file_name_does_not_identify_a_generator(head: str, box: str) -> None:
     """Any site may have one; a box in its text is cut only where the page is that generator's in other ways, too."""
     text = "<p>A long paragraph of the article, with more than a few words in it, and another sentence.</p>"
     html = f"<title>T</title>{head}<main><h1>Lamps</h1>{text}{box}<p>Oil is cheap.</p></div>{text}</main>"
@@ -209,7 +209,7 @@ def test_a_file_that_is_called_like_a_generators_proves_nothing(head: str, box: 
         assert "Oil is cheap." in convert_html(html, url="https://example.com/", content=content).markdown
 
 
-def test_a_session_that_a_script_would_play_has_no_tags() -> None:
+def test_animated_terminal_session_has_no_tags() -> None:
     """What is shown is the text that they would colour, and code that is no such session keeps all of its own."""
     html = (
         '<meta name=generator content="mkdocs-1.6, mkdocs-material-9.5"><div class="md-content__inner"><h1>Run</h1>'
@@ -243,12 +243,12 @@ def test_a_session_that_a_script_would_play_has_no_tags() -> None:
         ),
     ],
 )
-def test_pictures_of_formulas_are_tex(head: str, html: str, text: str) -> None:
+def test_images_of_formulas_become_tex(head: str, html: str, text: str) -> None:
     """A formula that was drawn when the page was made has its TeX beside the picture."""
     assert markdown(head + html) == text
 
 
-def test_lists_of_doxygen_are_what_they_list() -> None:
+def test_doxygen_lists_are_unwrapped() -> None:
     """What folds them, and the letters for the kind of an entry, are drawn with them and say nothing alone."""
     html = (
         '<div class="directory"><div class="levels">[detail level <span onclick="javascript:toggleLevel(1);">1'
@@ -262,7 +262,7 @@ def test_lists_of_doxygen_are_what_they_list() -> None:
     assert text == "| **garden** | All |\n| --- | --- |\n| **Bed** | One |\n"
 
 
-def test_the_header_of_haiku_is_no_part_of_the_page() -> None:
+def test_haiku_header_is_removed() -> None:
     """Sphinx's theme says the title above the page, where the page says it again."""
     html = (
         '<link rel="stylesheet" href="_static/pygments.css"><div class="header" role="banner"><h1 class="heading">'
@@ -272,7 +272,7 @@ def test_the_header_of_haiku_is_no_part_of_the_page() -> None:
     assert markdown(html, content="auto") == "# Beds\n\nText.\n"
 
 
-def test_doxygen_has_members_lead_to_where_they_are_told() -> None:
+def test_doxygen_member_links_are_kept() -> None:
     """A class or a namespace in a list is a way to its page; the page's own contents and groups are the frame's."""
     html = (
         '<meta name="generator" content="Doxygen 1.9"><div class="header"><div class="headertitle"><div class="title">'
@@ -287,7 +287,7 @@ def test_doxygen_has_members_lead_to_where_they_are_told() -> None:
     assert markdown(html, content="auto") == said
 
 
-def test_a_file_of_wordpress_is_one_link() -> None:
+def test_wordpress_file_block_is_one_link() -> None:
     """The button beside a file's name leads to the same file."""
     html = (
         '<meta name="generator" content="WordPress 6.6"><div class="wp-block-file"><a href="/f.pdf">f.pdf</a>'
@@ -296,7 +296,7 @@ def test_a_file_of_wordpress_is_one_link() -> None:
     assert markdown(html) == "[f.pdf](https://example.com/f.pdf)\n"
 
 
-def test_typedoc_sets_its_words_apart_and_has_notes() -> None:
+def test_typedoc_words_and_notes() -> None:
     """What a parameter is stands before its name, with no blank between them but the style sheet's."""
     html = (
         '<script src="assets/navigation.js"></script><div class="tsd-alert tsd-alert-warning">'
@@ -306,14 +306,14 @@ def test_typedoc_sets_its_words_apart_and_has_notes() -> None:
     assert markdown(html) == "> [!WARNING]\n> B\n\n- `Optional` size: number\n"
 
 
-def test_javadoc_may_name_itself_in_a_comment() -> None:
+def test_javadoc_is_recognised_by_comment() -> None:
     """Older versions have nothing else in their heads; what they arrange in lists is no list."""
     html = '<ul class="blockList"><li class="blockList"><h3>Method Summary</h3><p>Text.</p></li></ul>'
     page = "<head>\n<!-- Generated by javadoc (1.8.0_181) on Mon Jan 01 00:00:00 UTC 2024 -->\n<title>A</title></head>"
     assert markdown(f"{page}<body>{html}", content="auto") == "### Method Summary\n\nText.\n"
 
 
-def test_a_page_of_gitbook_ends_with_its_text() -> None:
+def test_gitbook_footer_is_removed() -> None:
     """When it was changed is in the front matter; whether it was helpful is nobody's question here."""
     html = (
         '<meta name="generator" content="GitBook (28f7fba)"><main><h1>Kites</h1><div><p>They fly.</p></div>'
@@ -325,7 +325,7 @@ def test_a_page_of_gitbook_ends_with_its_text() -> None:
     assert page.metadata["modified"] == "2024-09-17T06:16:41.347Z"
 
 
-def test_the_version_of_a_rust_item_leaves_no_dot_behind() -> None:
+def test_rustdoc_version_leaves_no_dot() -> None:
     """It stands beside the link to the source, as it does beside each method, and goes with it."""
     html = (
         '<meta name="generator" content="rustdoc"><section id="main-content"><div class="main-heading">'
@@ -336,7 +336,7 @@ def test_the_version_of_a_rust_item_leaves_no_dot_behind() -> None:
     assert convert_html(html, url="https://example.com/").markdown == "# Struct Vec\n\nA row of things.\n"
 
 
-def test_a_comment_that_ends_a_list_too_many_does_not_end_javadocs_page() -> None:
+def test_javadoc_with_extra_end_tag_is_complete() -> None:
     """A stray tag of an author closes the generator's own boxes, `main` too; what follows is still the page."""
     html = (
         '<head><meta name="generator" content="javadoc/ClassWriterImpl"></head><body><nav>Overview</nav>'
@@ -357,7 +357,7 @@ def test_a_comment_that_ends_a_list_too_many_does_not_end_javadocs_page() -> Non
         ('<meta name="generator" content="AsciiDoc 9.1.0">', ""),
     ],
 )
-def test_sites_that_use_the_same_words_are_judged_as_any_other(head: str, box: str) -> None:
+def test_unknown_sites_with_generator_class_names(head: str, box: str) -> None:
     """A maker of rubber, a menu or a theme of that name is no manual, whose whole page would be content."""
     text = (
         "<p>The oars are made of ash or spruce, which are light and strong enough for the sea, and last for years.</p>"

@@ -103,7 +103,7 @@ NOTES = {
 
 
 @pytest.mark.parametrize(("html", "expected"), NOTES.values(), ids=NOTES)
-def test_notes_of_many_makers_are_alerts(html: str, expected: str) -> None:
+def test_admonitions_become_alerts(html: str, expected: str) -> None:
     """Whatever a note's box and title are called, it is an alert of its kind."""
     assert markdown(html) == expected
 
@@ -118,13 +118,13 @@ def test_notes_of_many_makers_are_alerts(html: str, expected: str) -> None:
         ("<p>[!BOX] A.</p>", "> \\[!BOX\\] A.\n"),
     ],
 )
-def test_an_alert_that_was_not_drawn_is_one(html: str, expected: str) -> None:
+def test_unrendered_alert_becomes_alert(html: str, expected: str) -> None:
     """Where a page's maker did not know GitHub's alerts, the page has them as they were written."""
     assert markdown(f"<blockquote>{html}</blockquote>") == expected
 
 
 @pytest.mark.parametrize("text", ["Note", "Important things come first."])
-def test_what_a_note_says_is_no_title(text: str) -> None:
+def test_text_of_a_note_is_no_title(text: str) -> None:
     """All that a note says stays in it, even if it sounds like a title."""
     assert markdown(f'<div class="note"><p>{text}</p></div>') == f"> [!NOTE]\n> {text}\n"
 
@@ -138,13 +138,13 @@ def test_what_a_note_says_is_no_title(text: str) -> None:
         ('<a href="#more" data-toggle="collapse">Press me</a>', "Press me"),
     ],
 )
-def test_links_in_the_title_of_a_note_stay(title: str, said: str) -> None:
+def test_links_in_admonition_titles_are_kept(title: str, said: str) -> None:
     """A link in a title leads where it led; one that is all of the title and stays on the page opens the note."""
     html = f'<div class="admonition note"><p class="admonition-title">{title}</p><p id="more">B</p></div>'
     assert f"> **{said}**\n>\n> B\n" in markdown(html)
 
 
-def test_a_box_drawn_as_a_table_keeps_its_title() -> None:
+def test_table_admonition_keeps_its_title() -> None:
     """DocBook's boxes with an icon have their titles in a header cell."""
     box = (
         '<div class="tip"><table summary="Tip"><tr><td rowspan="2"><img alt="[Tip]" src="tip.svg"></td>'
@@ -154,7 +154,7 @@ def test_a_box_drawn_as_a_table_keeps_its_title() -> None:
     assert markdown(box.format("Tip")) == "> [!TIP]\n> B\n"
 
 
-def test_a_table_with_data_in_a_box_stays_one() -> None:
+def test_data_table_in_admonition_is_kept() -> None:
     """A box is drawn by a table only where its last cell alone says something."""
     rows = "<tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>"
     assert markdown(f'<div class="note"><table>{rows}</table></div>') == (
@@ -172,7 +172,7 @@ def test_a_table_with_data_in_a_box_stays_one() -> None:
         ("<p><b>Note:</b></p>", "> [!NOTE]\n> **Note:**\n"),
     ],
 )
-def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: str) -> None:
+def test_bold_kind_is_not_repeated(html: str, expected: str) -> None:
     """A note's first line often begins with what the alert says already; with a colon, that is all it is."""
     assert markdown(f'<div class="note">{html}</div>') == expected
 
@@ -190,24 +190,24 @@ def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: s
     ],
     ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK", "Erlang"],
 )
-def test_only_the_alert_says_the_kind(html: str) -> None:
+def test_kind_is_written_once(html: str) -> None:
     """Neither an icon, nor a second box, nor a table says it once more."""
     assert markdown(html) == "> [!NOTE]\n> B\n"
 
 
-def test_an_icon_alone_says_what_kind_of_note_it_is() -> None:
+def test_icon_determines_the_kind() -> None:
     """Where no name does, its words do."""
     html = '<div class="admonition"><img alt="Warning icon" src="w.png"><p>B</p></div>'
     assert markdown(html) == "> [!WARNING]\n> B\n"
 
 
-def test_the_sign_of_a_warning_is_no_part_of_it() -> None:
+def test_warning_sign_is_removed() -> None:
     """GOV.UK draws it for the eyes alone."""
     html = '<div class="govuk-warning-text"><span aria-hidden="true">!</span><strong>You can be fined.</strong></div>'
     assert markdown(html) == "> [!WARNING]\n> **You can be fined.**\n"
 
 
-def test_signs_that_a_note_begins_with_stay() -> None:
+def test_leading_signs_of_a_note_are_kept() -> None:
     """Only the colon behind the word for its kind goes with that word."""
     assert markdown("<div class=note><p><b>Note:</b> ::before is CSS</p></div>") == "> [!NOTE]\n> ::before is CSS\n"
     assert markdown("<div class=note><p><b>Note</b>: :ref: is a role</p></div>") == "> [!NOTE]\n> :ref: is a role\n"
@@ -219,7 +219,7 @@ def test_a_letter_is_no_icon() -> None:
     assert markdown(html) == "> [!NOTE]\n> x is a variable\n"
 
 
-def test_the_head_of_a_row_is_no_title() -> None:
+def test_row_header_is_no_title() -> None:
     """A table in a note keeps its cells."""
     rows = "<tr><td>A</td><td>4</td></tr><tr><th>Total</th><td>5</td></tr>"
     text = markdown(f'<div class="admonition note"><table>{rows}</table></div>')
@@ -248,7 +248,7 @@ def test_the_head_of_a_row_is_no_title() -> None:
     ],
     ids=["listing", "table", "details"],
 )
-def test_a_title_below_the_text_is_not_that_of_the_note(html: str, inside: str) -> None:
+def test_title_below_the_text_is_no_title(html: str, inside: str) -> None:
     """It names a listing or a table, or what can be unfolded, and stays there."""
     text = markdown(f'<meta name="generator" content="Asciidoctor 2.0.23">{html}')
     assert text == f"> [!NOTE]\n> Text.\n>\n{inside}"

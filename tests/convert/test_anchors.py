@@ -42,12 +42,12 @@ RENDERER = MarkdownIt("commonmark", {"html": True, "maxNesting": 10_000}).enable
         ("  two  spaces", "--two--spaces"),
     ],
 )
-def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
+def test_anchors_match_github(heading: str, anchor: str) -> None:
     """Lower case; letters, marks, digits, underscores and hyphens stay, blanks become hyphens, the rest is dropped."""
     assert Slugs().slug(heading) == anchor
 
 
-def test_equal_headings_are_counted() -> None:
+def test_equal_headings_are_numbered() -> None:
     """The second of a name gets -1, and no number is given twice."""
     slugs = Slugs()
     headings = ["a", "a", "A!", "a-1", "a-1", "b", "a", "?", "!"]
@@ -94,7 +94,7 @@ LINES = st.lists(st.sampled_from([*WORDS.split(), " ", "\n"]), max_size=14).map(
 
 
 @given(LINES, st.sampled_from(["# {}", "{}\n===", "> ## {} ##", "1. ### {}"]))
-def test_headings_say_what_a_renderer_shows(line: str, form: str) -> None:
+def test_heading_text_matches_the_renderer(line: str, form: str) -> None:
     """Emphasis, code, links, escapes and references are read as CommonMark reads them."""
     # The renderer keeps the indentation of lines in code, and takes more than the standard for a label.
     assume("\n " not in line and "][[" not in line)
@@ -133,7 +133,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_ids_lead_to_the_heading_they_belong_to(name: str) -> None:
+def test_ids_map_to_their_heading(name: str) -> None:
     """The heading that has the id or follows it at once, else the last one before it; and it is there in the file."""
     html, expected = CASES[name]
     page = f"<main><h1>One</h1><p>text</p>{html}</main>"
@@ -141,7 +141,7 @@ def test_ids_lead_to_the_heading_they_belong_to(name: str) -> None:
     assert expected in anchors(convert_html(page, url=URL).markdown)
 
 
-def test_ids_without_a_heading_are_left_out() -> None:
+def test_ids_without_a_heading_are_omitted() -> None:
     """Before the first heading the top of the file is the place; what is not converted has none."""
     html = '<nav><a id="n">x</a></nav><main id="m"><p id="x">a</p><h1 id="h">One</h1></main><footer id="f">b</footer>'
     assert fragment_map(html, url=URL) == {"h": "one"}
@@ -149,33 +149,33 @@ def test_ids_without_a_heading_are_left_out() -> None:
     assert fragment_map("", url=URL) == {}
 
 
-def test_the_first_of_two_equal_ids_counts() -> None:
+def test_first_of_equal_ids_wins() -> None:
     """As in a browser."""
     assert fragment_map('<h1 id="x">One</h1><h2 id="x">Two</h2>', url=URL) == {"x": "one"}
 
 
-def test_pages_that_are_all_navigation_have_anchors_too() -> None:
+def test_navigation_only_pages_have_anchors() -> None:
     """Where the conversion takes the whole body, so does the map."""
     html = '<nav><h2 id="x">Two</h2><a href="/a">a</a></nav>'
     assert fragment_map(html, url=URL) == {"x": "two"}
     assert "two" in anchors(convert_html(html, url=URL).markdown)
 
 
-def test_charset_and_content_are_those_of_the_conversion() -> None:
+def test_anchors_use_charset_and_content_of_conversion() -> None:
     """The same bytes, charset and choice of content give the anchors of the same Markdown."""
     html = '<h1 id="t">Größe</h1><main><h2 id="x">Straße</h2><p>' + "text " * 200 + "</p></main>"
     assert fragment_map(html.encode("latin-1"), url=URL, charset="iso-8859-1")["x"] == "straße"
     assert fragment_map(html, url=URL, content="full") == {"t": "größe", "x": "straße"}
 
 
-def test_marks_of_the_pages_own_do_no_harm() -> None:
+def test_marker_characters_in_the_page_are_harmless() -> None:
     """A page that holds the characters we mark headings with has no map, rather than a wrong one."""
     assert fragment_map('<h1 id="x">One \ufdd50\ufdd6</h1>', url=URL) == {}
     comments = "<!--\ufdd50--><!--\ufdd5999999999999--><!--\ufdd5x-->"
     assert fragment_map(f'{comments}<h1>One</h1><p id="x">a', url=URL) == {"x": "one"}
 
 
-def test_a_map_is_kept_in_few_letters() -> None:
+def test_map_is_stored_compactly() -> None:
     """What is packed comes back, and a heading is named once for all its ids; without names nothing is kept."""
     html = "".join(f'<h2 id="a{n}">Größe <a name="b &amp;\t{n}"></a></h2><p id="p{n}">' for n in range(300))
     packed = pack_fragments(html, url=URL)
@@ -195,7 +195,7 @@ NAMED = SOUPS.map(
 @given(NAMED)
 @example('<h1 id="a">text<label>\x1b')
 @example('<h1 id="a"><sub><aside>text')
-def test_every_anchor_of_the_map_is_in_the_file(html: str) -> None:
+def test_every_mapped_anchor_exists(html: str) -> None:
     """Whatever the page, no id leads to an anchor that the Markdown does not have."""
     for content in ("auto", "full", "main"):
         there = anchors(convert_html(html, url=URL, content=content).markdown)
@@ -203,7 +203,7 @@ def test_every_anchor_of_the_map_is_in_the_file(html: str) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(GOLDEN.glob("*.html")), ids=lambda page: page.stem)
-def test_saved_pages_keep_their_places(page: Path) -> None:
+def test_saved_pages_keep_their_anchors(page: Path) -> None:
     """On pages of common generators ids are mapped, all of them to anchors of the golden Markdown."""
     found = fragment_map(page.read_bytes(), url=URL)
     assert found
@@ -211,7 +211,7 @@ def test_saved_pages_keep_their_places(page: Path) -> None:
 
 
 @pytest.mark.skipif(not MANUAL.is_dir(), reason="Debian's package postgresql-doc-15 is not installed")
-def test_the_manual_keeps_its_places() -> None:
+def test_manual_keeps_its_anchors() -> None:
     """In a real manual the id of every section, on the element around its title, leads to that title."""
     chosen = [*random.Random(3).sample(sorted(MANUAL.glob("*.html")), 60), MANUAL / "app-psql.html"]
     count = 0
@@ -230,7 +230,7 @@ def test_the_manual_keeps_its_places() -> None:
 
 
 @pytest.mark.slow
-def test_time_grows_with_size_only() -> None:
+def test_time_is_linear() -> None:
     """A page of nothing but ids and headings takes no more than its share of time."""
     part = '<h2 id="h{0}">Same</h2><p id="p{0}">x <a name="a{0}"></a></p>'
     html = "".join(part.format(number) for number in range(10_000))

@@ -22,7 +22,7 @@ from tests.convert.pages import URL, markdown
         ('<ul><li>\n<a id="x"/>\n<p><a href="/b">B</a> c</p></li></ul>', "- [B](https://example.com/b) c\n"),
     ],
 )
-def test_items_and_headings_without_content_are_left_out(html: str, text: str) -> None:
+def test_empty_items_and_headings_are_omitted(html: str, text: str) -> None:
     """An icon that only a style sheet or a script draws leaves no bullet and no `#`."""
     assert markdown(html) == text
 
@@ -38,7 +38,7 @@ def test_items_and_headings_without_content_are_left_out(html: str, text: str) -
         ("<ul><li></li><li>second</li></ul>", "- \n- second\n"),
     ],
 )
-def test_what_shows_anything_stays(html: str, text: str) -> None:
+def test_visible_items_are_kept(html: str, text: str) -> None:
     """A picture, a box to tick, an inner list; an item that counts for the next; one that Markdown wrote."""
     assert markdown(html) == text
 
@@ -56,20 +56,20 @@ def test_what_shows_anything_stays(html: str, text: str) -> None:
         ("<p><br>a</p><pre>\n\nb</pre>", "a\n\n```\n\nb\n```\n"),
     ],
 )
-def test_a_line_break_above_a_text_breaks_nothing(html: str, text: str) -> None:
+def test_leading_line_break_is_dropped(html: str, text: str) -> None:
     """Markdown has no use for the blank line that it draws."""
     assert markdown(html) == text
 
 
 @pytest.mark.parametrize("tag", ["code", "dfn", "label", "bdi", "big", "s", "my-word", "var", "tt", "q"])
-def test_a_line_break_below_any_word_stays(tag: str) -> None:
+def test_line_break_after_text_is_kept(tag: str) -> None:
     """Whatever the word stands in, and whatever other line breaks go."""
     text = markdown(f"<p><br>a</p><div><{tag}>b</{tag}><br>c</div>")
     assert text.startswith("a\n\n")
     assert text.endswith("\\\nc\n")
 
 
-def test_the_place_of_an_empty_item_is_kept() -> None:
+def test_empty_item_keeps_its_number() -> None:
     """What links to it leads to the heading that it stands below."""
     html = '<h1>Top</h1><p>a</p><h2>Below</h2><ul><li id="here" class="x"></li><li>x</li></ul>'
     assert fragment_map(html, url=URL)["here"] == "below"

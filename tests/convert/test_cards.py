@@ -10,18 +10,18 @@ CARD = (
 )
 
 
-def test_the_title_of_a_card_is_its_link() -> None:
+def test_card_title_becomes_link() -> None:
     """A link that is spread over a card without a word of its own does not stand below it as an address."""
     title = '<div class="sd-card-title">Oars</div>'
     assert markdown(CARD.format(title)) == "[Oars](https://example.com/oars)\n\nTwo of them.\n"
 
 
-def test_a_card_without_a_title_keeps_its_link() -> None:
+def test_card_without_title_keeps_its_link() -> None:
     """Where nothing else can be the link, it stays what it is."""
     assert "(https://example.com/oars)" in markdown(CARD.format(""))
 
 
-def test_what_is_there_to_be_pressed_is_not_said() -> None:
+def test_button_text_is_omitted() -> None:
     """A quote in XenForo ends with its last words."""
     html = (
         '<blockquote class="bbCodeBlock"><div>Hi</div><div class="bbCodeBlock-expandLink js-expandLink">'
@@ -30,7 +30,7 @@ def test_what_is_there_to_be_pressed_is_not_said() -> None:
     assert markdown(html) == "> Hi\n"
 
 
-def test_the_lack_of_a_description_is_no_description() -> None:
+def test_missing_description_is_omitted() -> None:
     """What nbconvert says of every picture says nothing."""
     html = '<p><img src="/x.png" alt="No description has been provided for this image"></p>'
     assert markdown(html) == "![](https://example.com/x.png)\n"

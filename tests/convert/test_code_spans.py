@@ -34,11 +34,13 @@ from tests.convert.pages import markdown
         ),
         ("<h2><code>first line<br>second line</code></h2>", "## `first line second line`\n"),
         ("<p><code>a\n <span>b</span></code></p>", "`a b`\n"),
-        ("<p><code><br></code>x</p>", "` `x\n"),
+        ("<p><code><br></code>x</p>", "x\n"),
         (
             "<code>first line<br><code>second line<br><code>c<br>d</code></code></code>",
             "```\nfirst line\nsecond line\nc\nd\n```\n",
         ),
+        ("<p>the <code>IO\n</code>monad</p>", "the `IO` monad\n"),
+        ("<p>a<code><br></code>x</p>", "a\\\nx\n"),
     ],
 )
 def test_code_keeps_its_lines(html: str, expected: str) -> None:
@@ -46,7 +48,7 @@ def test_code_keeps_its_lines(html: str, expected: str) -> None:
     assert markdown(html) == expected
 
 
-def test_a_tree_that_can_be_folded_is_set_in() -> None:
+def test_collapsible_tree_is_indented() -> None:
     """Redoc writes JSON as lists in one another, with a button to fold each."""
     html = (
         '<div class="redoc-json"><code><button>-</button><span>{</span><ul><li><div>"id": 0,</div></li>'
@@ -56,13 +58,13 @@ def test_a_tree_that_can_be_folded_is_set_in() -> None:
     assert markdown(html) == '```\n{\n  "id": 0,\n  "o": {\n    "a": [\n      1\n    ]\n  }\n}\n```\n'
 
 
-def test_code_that_only_a_class_tells_from_text() -> None:
+def test_code_marked_by_class_only() -> None:
     """Writerside leaves it to a script to make code of it; elsewhere such a box has elements in it."""
     assert markdown('<div class="code-block" data-lang="bash">\nls -l\ncat x\n</div>') == "```bash\nls -l\ncat x\n```\n"
     assert markdown('<div class="code-block"><p>a</p><pre>b</pre></div>') == "a\n\n```\nb\n```\n"
 
 
-def test_what_a_typewriter_writes_is_code() -> None:
+def test_typewriter_elements_are_code() -> None:
     """`tt` is code, but for links, which code cannot hold, and for whole pages in such letters."""
     html = (
         '<p>Use <tt>foo_X*</tt><tt></tt>, <tt>-x <i>f</i></tt>, <tt>a\nb</tt> or <tt><a href="/x">l</a></tt></p>'
@@ -80,7 +82,7 @@ def test_what_a_typewriter_writes_is_code() -> None:
         ('<code><a id="f">f</a></code>', "`f`"),
     ],
 )
-def test_code_that_is_links_leads_where_they_lead(html: str, said: str) -> None:
+def test_links_in_code_are_kept(html: str, said: str) -> None:
     """Javadoc, pydoctor and mkdocstrings write code around links, and Markdown has links around code."""
     assert markdown(f"<p>See {html}.</p>") == f"See {said}.\n"
 
@@ -91,7 +93,7 @@ def test_code_in_headings_and_blocks_stays_code() -> None:
     assert markdown(html) == "## `f`\n\n```\ng\n```\n"
 
 
-def test_code_that_is_a_link_is_a_link_with_code() -> None:
+def test_linked_code_is_a_link_with_code() -> None:
     """Code holds no links, but a link may hold code; keys that are links or pictures stay so, without the keys."""
     html = '<p><code><a href="/m">MAX</a></code>, <samp><a href="/o">out</a></samp>, <code>a <a href="/b">b</a></code>'
     assert markdown(html) == "[`MAX`](https://example.com/m), [`out`](https://example.com/o), `a b`\n"
@@ -109,6 +111,32 @@ def test_code_that_is_a_link_is_a_link_with_code() -> None:
         ("<kbd>F<sub>1</sub></kbd>", "<kbd>F<sub>1</sub></kbd>"),
     ],
 )
-def test_code_by_another_name_has_no_markup_either(html: str, text: str) -> None:
+def test_code_like_elements_have_no_markup(html: str, text: str) -> None:
     """Keys and what is raised in a program's output, or in what is typed, are no tags in code."""
     assert markdown(f"<p>{html}</p>") == f"{text}\n"
+
+
+@pytest.mark.parametrize("tag", ["code", "tt", "samp", "kbd"])
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><C>x<br></C>then</p>", "`x`\\\nthen\n"),
+        ("<p>more<C><br>x</C></p>", "more\\\n`x`\n"),
+        ("<p>say <C>a=1<br>b=2</C> now</p>", "say `a=1`\\\n`b=2` now\n"),
+        ("<p>say <C>f<br>&nbsp;&nbsp;g</C> now</p>", "say `f`\\\n`\xa0\xa0g` now\n"),
+        (  # the Haskell report
+            "<p>read: <C><br>\n&nbsp;&nbsp;f&nbsp;a<br>\n&nbsp;&nbsp;&nbsp;&nbsp;g<br>\n</C>Then more.</p>",
+            "read:\n\n```\n  f a\n    g\n```\n\nThen more.\n",
+        ),
+        ("<h2><C>a<br>b</C> c</h2>", "## `a b` c\n"),
+        (  # Graphviz
+            "<table><tr><th><C>A<br>B</C><th>h<tr><td><C>s=filled<br>c=red</C><td><C>x<br></C></table>",
+            "| `A`<br>`B` | h |\n| --- | --- |\n| `s=filled`<br>`c=red` | `x` |\n",
+        ),
+        ("<table><tr><th>A<tr><td><C>f<br>&nbsp; g</C></table>", "| A |\n| --- |\n| `f`<br>`\xa0\xa0g` |\n"),
+        ("<table><tr><td><C><br>f<br>&nbsp; g<br></C></td></tr></table>", "```\nf\n  g\n```\n"),  # a box, no cell
+    ],
+)
+def test_line_breaks_mean_the_same_in_every_kind_of_code(tag: str, html: str, expected: str) -> None:
+    """Breaks and indentation stay, in and out of cells, and no word touches the next one."""
+    assert markdown(html.replace("C>", f"{tag}>")) == expected

@@ -9,7 +9,7 @@ from tests.convert.pages import markdown, page
 PROSE = "The quick brown fox jumps over the lazy dog and thinks nothing of it. " * 8
 
 
-def test_full_is_the_body_less_navigation_footer_and_aside() -> None:
+def test_full_keeps_body_without_navigation() -> None:
     """Headers and text outside the main part stay; what HTML calls chrome goes, by element or by role."""
     html = (
         "<header><h1>Site</h1></header><nav>menu</nav><div role=navigation>menu</div><main><p>Main</p></main>"
@@ -39,7 +39,7 @@ def test_full_is_the_body_less_navigation_footer_and_aside() -> None:
     ],
 )
 @pytest.mark.parametrize("content", ["full", "auto", "main"])
-def test_asides_that_are_content_stay(aside: str, content: str) -> None:
+def test_content_asides_are_kept(aside: str, content: str) -> None:
     """Footnotes, admonitions and notes beside the text are part of it."""
     assert "kept" in markdown(f"<body>{aside}", content=content)
 
@@ -56,7 +56,7 @@ def test_asides_that_are_content_stay(aside: str, content: str) -> None:
         '<article><aside class="table-of-contents">gone</aside></article>',
     ],
 )
-def test_asides_that_are_chrome_go(aside: str) -> None:
+def test_chrome_asides_are_removed(aside: str) -> None:
     """Teasers, lists of links and forms beside the text are not part of it."""
     assert "gone" not in markdown(f"<p>Text</p>{aside}")
 
@@ -71,7 +71,7 @@ def test_asides_that_are_chrome_go(aside: str) -> None:
         "<dialog>secret</dialog>",
     ],
 )
-def test_hidden_text_is_left_out(hidden: str) -> None:
+def test_hidden_text_is_removed(hidden: str) -> None:
     """What no reader sees is how prompts are smuggled to agents."""
     assert markdown(f"<p>Text</p>{hidden}") == "Text\n"
 
@@ -91,34 +91,34 @@ def test_hidden_text_is_left_out(hidden: str) -> None:
         "<dialog open>shown</dialog>",
     ],
 )
-def test_text_that_the_page_reveals_stays(shown: str) -> None:
+def test_revealed_text_is_kept(shown: str) -> None:
     """Tabs, folded sections and pages that fade in are content."""
     assert "shown" in markdown(shown)
 
 
-def test_a_quotation_keeps_its_source() -> None:
+def test_quotation_keeps_its_source() -> None:
     """The footer of a blockquote says who is quoted."""
     assert markdown("<blockquote><p>Q</p><footer>Me</footer></blockquote>") == "> Q\n>\n> Me\n"
 
 
-def test_a_nav_that_was_never_closed_does_not_take_the_page_along() -> None:
+def test_unclosed_nav_does_not_remove_the_page() -> None:
     """Broken markup may put the page inside its own menu."""
     html = "<nav><a href=/>Home</a><main><h1>Title</h1><p>Text</p></main><footer>f</footer>"
     assert "# Title\n\nText" in markdown(html)
 
 
-def test_an_aside_that_was_never_closed_does_not_take_the_page_along() -> None:
+def test_unclosed_aside_does_not_remove_the_page() -> None:
     """A banner without an end holds the main part, so it is no aside."""
     assert "Text" in markdown("<aside class=banner><p>News</p><main><p>Text</p></main>")
 
 
-def test_a_folder_of_sphinx_alone_makes_no_page_documentation() -> None:
+def test_sphinx_folder_alone_does_not_identify_sphinx() -> None:
     """Hosts of blogs have a folder `_static` as well; their pages are judged like any other."""
     head = '<head><script src="/_static/all.js"></script><script src="/wp-content/x.js"></script></head>'
     assert "Other story 2" not in markdown(f"{head}<main>{blog_page()}</main>", content="main")
 
 
-def test_a_page_of_nothing_but_chrome_is_kept_whole() -> None:
+def test_chrome_only_page_is_kept() -> None:
     """Better too much than an empty file."""
     assert markdown("<nav><a href=/a>A</a></nav>", content="auto") == "[A](https://example.com/a)\n"
 
@@ -127,34 +127,34 @@ def test_a_page_of_nothing_but_chrome_is_kept_whole() -> None:
 @pytest.mark.parametrize(
     "open_tag", ["<main>", "<div role=main>", "<article>", "<div id=content>", '<div class="markdown-body">']
 )
-def test_the_marked_main_part_is_the_page(content: str, open_tag: str) -> None:
+def test_marked_main_element_is_used(content: str, open_tag: str) -> None:
     """Where the page marks its content, a sidebar of divs beside it is left out."""
     beside = "<div>Login | <a href=/x>Menu</a></div>"
     html = f"{beside}{open_tag}<h1>Title</h1><p>{PROSE}</p></div></article></main><div>Ads</div>"
     assert markdown(html, content=content) == f"# Title\n\n{PROSE.strip()}\n"
 
 
-def test_a_heading_is_not_the_content_that_it_is_called() -> None:
+def test_heading_with_content_class_is_no_content() -> None:
     """The id of a heading is made from its words, and a chapter may be called Content."""
     html = f"<h1>Title</h1><p>{PROSE}</p><h2 id=content>Content</h2><p>{PROSE}</p>"
     assert markdown(html, content="main").count(PROSE.strip()) == 2
 
 
-def test_auto_prefers_too_much_to_too_little() -> None:
+def test_auto_keeps_text_in_doubt() -> None:
     """A landmark that holds only part of the text does not decide what the page is."""
     html = f"<main><p>Intro</p></main><div><h2>Chapter</h2><p>{PROSE}</p><p>{PROSE}</p></div>"
     assert "## Chapter" in markdown(html, content="auto")
     assert markdown(html, content="main") == "Intro\n"
 
 
-def test_an_empty_landmark_decides_nothing() -> None:
+def test_empty_main_element_is_ignored() -> None:
     """Pages filled by script leave their main element empty."""
     html = f"<main></main><div id=app><h1>Title</h1><p>{PROSE}</p></div>"
     for content in ("auto", "main"):
         assert PROSE.strip() in markdown(html, content=content)
 
 
-def test_the_title_above_the_main_part_stays() -> None:
+def test_title_above_the_main_element_is_kept() -> None:
     """The page's one h1 often stands in a header outside; a linked one is the site's name."""
     body = f"<main><h2>Part</h2><p>{PROSE}</p></main>"
     assert markdown(f"<header><h1>Title</h1></header>{body}", content="auto").startswith("# Title\n\n## Part\n")
@@ -167,7 +167,7 @@ def test_all_articles_of_a_page_are_kept() -> None:
     assert markdown(html, content="auto") == f"One\n\nTwo\n\nThree {PROSE.strip()}\n"
 
 
-def test_an_unmarked_page_is_kept_by_auto_and_guessed_by_main() -> None:
+def test_unmarked_page_in_auto_and_main() -> None:
     """Without landmarks auto cuts nothing, main looks for the densest part; of documentation it cuts nothing."""
     menu = "".join(f"<li><a href=/{number}>Item {number}</a>" for number in range(30))
     html = f"<div><ul>{menu}</ul></div><div><h1>Title</h1><p>{PROSE}</p><p>{PROSE}</p></div>"
@@ -186,7 +186,7 @@ def test_known_generators_lose_their_chrome() -> None:
     assert "Prev" in markdown(page, content="auto")
 
 
-def test_an_unknown_size_is_refused() -> None:
+def test_unknown_content_option_is_refused() -> None:
     """A wrong word is the caller's mistake, not the page's."""
     with pytest.raises(ValueError, match="medium"):
         markdown("<p>x</p>", content="medium")
@@ -209,7 +209,7 @@ def blog_page() -> str:
 
 
 @pytest.mark.parametrize("content", ["auto", "main"])
-def test_blocks_of_an_unmarked_article_are_all_kept(content: str) -> None:
+def test_unmarked_article_is_kept(content: str) -> None:
     """Paragraphs, headings, tables and code of the content stay where no landmark says what the content is."""
     text = markdown(blog_page(), content=content)
     assert all(f"Paragraph {n} " in text for n in range(8))
@@ -218,7 +218,7 @@ def test_blocks_of_an_unmarked_article_are_all_kept(content: str) -> None:
 
 
 @pytest.mark.parametrize("row", ['class="nav" role="tablist"', 'class="nav-tabs"'])
-def test_the_names_of_tabs_stay_with_what_is_in_the_tabs(row: str) -> None:
+def test_tab_labels_are_kept_with_their_panels(row: str) -> None:
     """However little they look like content by themselves."""
     tabs = (
         f'<div class="t"><div {row}><button role="tab" aria-controls="one">Debian</button>'
@@ -231,7 +231,7 @@ def test_the_names_of_tabs_stay_with_what_is_in_the_tabs(row: str) -> None:
     assert "- **Fedora**\n\n  Fedora has it" in text
 
 
-def test_folded_answers_stay_whatever_comes_after_them() -> None:
+def test_collapsed_answers_are_kept() -> None:
     """A list of tabs that holds its panels is an accordion: what follows says nothing about it."""
     answers = "".join(
         f'<div class="card"><div role="tab"><h5><a href="#a{n}">Does wool of kind {n} keep warm?</a></h5></div>'
@@ -244,8 +244,27 @@ def test_folded_answers_stay_whatever_comes_after_them() -> None:
     assert all(f"Answer {n}: for as long" in text for n in range(4))
 
 
-def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
+def test_main_removes_surroundings_of_unmarked_article() -> None:
     """Menus, teasers and invitations are known by what they are called, what they say and where they stand."""
     text = markdown(blog_page(), content="main")
     for part in ("Topic 3", "Other story 2", "Related posts", "newsletter"):
         assert part not in text
+
+
+@pytest.mark.parametrize("name", ["content", "main-content", "mainContent"])
+def test_a_menu_before_the_named_content_is_cut(name: str) -> None:
+    """Exim's manual has the site's name and menu above an element whose id alone says that it is the content."""
+    menu = "".join(f"<li><a href='https://www.example.com/{word}'>{word}</a>" for word in ("Home", "Download", "Wiki"))
+    text = "".join(f"<p>{PROSE}</p><pre>a = {number}</pre>" for number in range(10))
+    html = (
+        f"<h1 id=header><a href='https://www.example.com/'>The Project</a></h1><div id=outer><ul class=nav>{menu}</ul>"
+        f"<div id=inner><div id={name}><h2>Chapter 16</h2>{text}</div></div></div>"
+    )
+    assert markdown(html, content="auto").startswith("## Chapter 16\n\nThe quick")
+
+
+def test_links_within_the_named_content_stay() -> None:
+    """A list of links in the content is a table of contents."""
+    links = "".join(f"<li><a href='{number}.html'>Chapter {number}</a>" for number in range(10))
+    html = f"<h1>The Project</h1><div id=content><ul>{links}</ul>{f'<p>{PROSE}</p>' * 10}</div>"
+    assert markdown(html, content="auto").count(".html)") == 10

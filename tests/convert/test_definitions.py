@@ -15,7 +15,7 @@ from tests.convert.pages import markdown
         ("<pre>x</pre>", "```\n  x"),
     ],
 )
-def test_what_stands_between_definitions_stays_there(between: str, kept: str) -> None:
+def test_text_between_definitions_keeps_its_place(between: str, kept: str) -> None:
     """A list may hold what is neither term nor definition: it belongs to the one before it."""
     html = f"<dl><dt>A</dt><dd>a</dd>{between}<dt>B</dt><dd>b</dd></dl>"
     said = markdown(html)
@@ -23,25 +23,25 @@ def test_what_stands_between_definitions_stays_there(between: str, kept: str) ->
     assert said.endswith("- **B**\n\n  b\n")
 
 
-def test_boxes_in_boxes_group_definitions() -> None:
+def test_nested_groups_of_definitions() -> None:
     """A list is one however many boxes hold its parts together."""
     html = "<dl><div><div><dt>A</dt><dd>a</dd></div></div><div><dt>B</dt><dd>b</dd></div></dl>"
     assert markdown(html) == "- **A**\n\n  a\n\n- **B**\n\n  b\n"
 
 
-def test_a_list_is_no_term() -> None:
+def test_list_is_no_term() -> None:
     """JSDoc puts a list where a term should be."""
     html = "<dl><dt>Fails</dt><dd></dd><dt><dl><dt>Type</dt><dd>Error</dd></dl></dt><dd></dd></dl>"
     assert markdown(html) == "- **Fails**\n  - **Type**\n\n    Error\n"
 
 
-def test_boxes_without_end_take_no_time() -> None:
+def test_deeply_nested_groups_are_fast() -> None:
     """A list whose boxes stand in one another a thousand times is read like any other."""
     html = "<dl>" + "<div><dt>A</dt><dd>a</dd>" * 1000 + "</div>" * 1000 + "</dl>"
     assert markdown(html).count("A") == 1000
 
 
-def test_what_a_group_begins_with_is_of_its_term() -> None:
+def test_text_at_start_of_a_group_belongs_to_its_term() -> None:
     """A picture above a term does not move to the definition before it."""
     groups = "".join(f'<div><img src="/{name}.png" alt="{name}"><dt>{name}</dt><dd>x</dd></div>' for name in "AB")
     assert markdown(f"<dl>{groups}</dl>") == (
@@ -63,7 +63,7 @@ def test_fields_in_a_table_are_definitions() -> None:
 
 
 @pytest.mark.parametrize("tag", ["code", "tt"])
-def test_what_old_versions_of_sphinx_declare_is_code(tag: str) -> None:
+def test_old_sphinx_declarations_are_code(tag: str) -> None:
     """Nothing but the name in it was marked as one."""
     html = (
         f'<dl class="function"><dt id="f"><em class="property">class </em><{tag} class="descclassname">m.</{tag}>'
@@ -72,7 +72,7 @@ def test_what_old_versions_of_sphinx_declare_is_code(tag: str) -> None:
     assert "- `class m.f(a, b=1)`\n\n  B\n" in markdown(html)
 
 
-def test_boxes_in_a_term_are_words_of_their_own() -> None:
+def test_elements_in_a_term_are_separate_words() -> None:
     """They stood on lines of their own."""
     assert markdown("<dl><dt><a href=/a>A</a><div>12</div></dt><dd>B</dd></dl>").startswith(
         "- **[A](https://example.com/a) 12**"
@@ -87,12 +87,12 @@ def test_boxes_in_a_term_are_words_of_their_own() -> None:
         ("<div>f ( a</div><div> )</div>", "f ( a )"),
     ],
 )
-def test_a_signature_on_many_lines_is_one(html: str, said: str) -> None:
+def test_multiline_signature_is_one(html: str, said: str) -> None:
     """With a blank for each end of a line, but for those at a bracket."""
     assert markdown(f'<div class="sig-object">{html}</div>') == f"`{said}`\n"
 
 
-def test_the_cells_of_a_synopsis_stand_apart() -> None:
+def test_synopsis_cells_are_separated() -> None:
     """mandoc has the name of a command in one cell and its options in the next, with or without a blank between."""
     html = (
         '<html><head><link rel="stylesheet" href="mandoc.css"></head><body><main class="manual-text"><p>Lists.</p>'
@@ -101,7 +101,7 @@ def test_the_cells_of_a_synopsis_stand_apart() -> None:
     assert "`ls [-a]`" in markdown(html)
 
 
-def test_a_type_of_odocs_is_one_block_of_code() -> None:
+def test_odoc_type_is_one_code_block() -> None:
     """Older versions have its fields in a table; a variant may have fields of its own."""
     delimited = '<span class="comment-delim">(*</span><p>One.</p><span class="comment-delim">*)</span>'
     fields = "".join(
@@ -136,7 +136,7 @@ def test_a_type_of_odocs_is_one_block_of_code() -> None:
     ],
     ids=["DocBook", "AWS", "Docsy"],
 )
-def test_the_title_of_a_note_is_no_heading_in_a_list(note: str, text: str) -> None:
+def test_note_title_in_a_list_is_no_heading(note: str, text: str) -> None:
     """A list with a note in it stays one; with headings of the page it would not."""
     assert markdown(f"<dl><dt>A</dt><dd><p>a</p>{note}</dd></dl>") == f"- **A**\n\n  a\n\n  {text}"
     assert markdown("<dl><dt>A</dt><dd><h3>Note</h3><p>a</p></dd></dl>") == "**A**\n\n### Note\n\na\n"
@@ -152,7 +152,7 @@ def test_the_title_of_a_note_is_no_heading_in_a_list(note: str, text: str) -> No
         "What floats? <button>Copy link</button>",
     ],
 )
-def test_a_question_that_unfolds_its_answer_is_a_term(term: str, content: str) -> None:
+def test_collapsible_question_is_a_term(term: str, content: str) -> None:
     """Pages of questions have a button in each `dt`; its words went with it."""
     html = f'<dl><dt>{term}</dt><dd id="x">Oak does.</dd><dt>And?</dt><dd>Ash.</dd></dl>'
     assert markdown(html, content=content) == "- **What floats?**\n\n  Oak does.\n\n- **And?**\n\n  Ash.\n"

@@ -47,7 +47,7 @@ from tests.convert.trees import to_html, tree
         ("`<", "\\`<"),
     ],
 )
-def test_escaping_is_needed_and_no_more(text: str, expected: str) -> None:
+def test_escaping_is_minimal(text: str, expected: str) -> None:
     """Each sign that would mean something is escaped, and no other."""
     html = "<p>" + text.replace("<", "&lt;").replace("&lt;/p", "</p")
     assert markdown(html) == expected + "\n"
@@ -90,7 +90,7 @@ def test_emphasis_in_every_language(html: str, expected: str) -> None:
         ("the <i>x<sub>i</sub></i> of", "the *x<sub>i</sub>* of"),
     ],
 )
-def test_stars_mark_what_begins_or_ends_with_a_sign(html: str, expected: str) -> None:
+def test_emphasis_next_to_punctuation_uses_stars(html: str, expected: str) -> None:
     """Beside a letter they mark nothing there: a tag does, whatever elements the sign stands in."""
     assert markdown(f"<p>{html}") == expected + "\n"
     assert "*" not in words(to_html(expected))
@@ -109,19 +109,19 @@ def test_stars_mark_what_begins_or_ends_with_a_sign(html: str, expected: str) ->
         ("<b><strong><span>é</span></strong></b>: x", "**__é__**: x"),
     ],
 )
-def test_what_shows_nothing_changes_no_signs(html: str, expected: str) -> None:
+def test_invisible_text_changes_no_escapes(html: str, expected: str) -> None:
     """Elements that Markdown has no sign for, blanks and line breaks at the ends of emphasis do not make tags of it."""
     first = markdown(f"<p>{html}")
     assert first == expected + "\n"
     assert markdown(to_html(first)) == first
 
 
-def test_a_line_break_above_the_line() -> None:
+def test_line_break_before_text() -> None:
     """What is raised may have two lines, and stays in one piece."""
     assert markdown("<p>a<i><sup>b<br>c</sup></i>") == "a<em><sup>b<br>c</sup></em>\n"
 
 
-def test_boxes_that_are_no_boxes() -> None:
+def test_brackets_that_are_no_checkboxes() -> None:
     """Text that looks like a task's box stays text."""
     assert markdown("<ul><li>[x] a<li>[y] b</ul>") == "- \\[x\\] a\n- [y] b\n"
 
@@ -132,18 +132,18 @@ def test_code_keeps_its_backslashes() -> None:
     assert markdown(html) == "a\\\\_b `a\\_b`\n\n```\n\\[x\\] c\\_d ``\n```\n\n- x\n  ```\n  e\\_f\n  ```\n"
 
 
-def test_code_that_ends_with_a_backslash_hides_no_other_code() -> None:
+def test_code_ending_with_backslash() -> None:
     """Which backticks are escaped cannot be told without reading the line, so nothing near them is touched."""
     assert markdown(r"<p><code>C:\</code> or <code>a\_b</code>") == "`C:\\` or `a\\_b`\n"
 
 
-def test_targets_keep_their_escapes() -> None:
+def test_link_targets_keep_their_escapes() -> None:
     """A link's address and title are not prose."""
     html = r"""<p><a href="/a_(b_c" title='\_ "q" [x]'>t_u [v]</a>"""
     assert markdown(html) == '[t_u [v]](https://example.com/a_\\(b_c "\\\\_ \\"q\\" [x]")\n'
 
 
-def test_no_break_spaces_are_not_spelled_out() -> None:
+def test_no_break_spaces_are_not_escaped() -> None:
     """Between words they are themselves, at the end of a cell and alone in it they are nothing, in code they stay."""
     html = "<table><tr><th>a&nbsp;b:&nbsp; c&nbsp; &nbsp;</th><th>&nbsp;</th></tr></table><pre>| &amp;#160; |</pre>"
     assert markdown(html) == "| a\xa0b:\xa0 c |  |\n| --- | --- |\n\n```\n| &#160; |\n```\n"
@@ -160,18 +160,18 @@ def test_no_break_spaces_are_not_spelled_out() -> None:
         ("<p>&nbsp;- no item</p>", "&#160;- no item\n"),
     ],
 )
-def test_no_break_spaces_at_the_ends_of_a_text_say_nothing(html: str, expected: str) -> None:
+def test_leading_and_trailing_no_break_spaces_are_dropped(html: str, expected: str) -> None:
     """One before the first word or any after the last go; what they keep from being read as a mark stays."""
     assert markdown(html) == expected
 
 
-def test_wide_spaces_in_headings_are_not_spelled_out() -> None:
+def test_wide_spaces_in_headings_are_not_escaped() -> None:
     """Japanese chapters and HEVEA's have one behind their number; code that speaks of the entity stays as it is."""
     html = "<h2>第1章\u3000概要</h2><h3>2.1\u2003Oars</h3><h3><code>a&amp;#8195;b</code></h3><p>a&amp;#8195;b</p>"
     assert markdown(html) == "## 第1章\u3000概要\n\n### 2.1\u2003Oars\n\n### `a&#8195;b`\n\na\\&#8195;b\n"
 
 
-def test_alerts_that_a_page_shows_as_written_are_alerts() -> None:
+def test_literal_alerts_become_alerts() -> None:
     """A renderer that does not know alerts shows their first line; elsewhere the same words are words."""
     html = (
         "<blockquote><p>[!NOTE]\nMind <b>the</b> gap.</p></blockquote><ul><li><blockquote><p>[!TIP] x</blockquote></ul>"
@@ -220,7 +220,7 @@ def words(html: str) -> str:
 @example("<p>{}</p>", "[a]<br>(b) [x]: y")
 @example("<p>{}</p>", "&lt;a _b>c_ &lt;d e\\>")
 @example("<p>{}</p>", "<b><i><b>[x]</b></i></b>")
-def test_any_text_comes_back(block: str, inline: str) -> None:
+def test_any_text_round_trips(block: str, inline: str) -> None:
     """Whatever a page says in words, the rendered Markdown says it in the same words."""
     html = block.replace("{}", inline)
     rendered = to_html(markdown(html))
@@ -242,22 +242,22 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", "<em><br></em><em></em>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x"><br></a><a href="/x"><br></a>')
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x">1<br><br></a>')
-def test_a_second_time_changes_nothing(block: str, inline: str) -> None:
+def test_conversion_is_idempotent(block: str, inline: str) -> None:
     """Markdown, rendered and converted again, is the same Markdown."""
     first = markdown(block.replace("{}", inline))
     assert markdown(to_html(first)) == first
 
 
-def test_backticks_behind_an_escaped_one_are_no_error() -> None:
+def test_backticks_after_escaped_backtick() -> None:
     """They belong to no run of backticks that the paragraph has."""
     assert drop_needless_escapes("\\``x \\[a\\]") == "\\``x [a]"
 
 
-def test_a_control_character_goes_though_it_is_looked_for_last() -> None:
+def test_control_characters_are_removed() -> None:
     """With marks, escapes and a line end of its own around it."""
     assert markdown("<p>a_b\x07 x<sub>2</sub>\u2028[c]</p>") == "a_b x<sub>2</sub> [c]\n"
 
 
-def test_what_stands_behind_a_control_character_is_escaped_as_if_it_began_the_line() -> None:
+def test_text_after_control_character_is_escaped() -> None:
     """Without the character it does begin the line, and would be a heading, an item or a quote."""
     assert markdown("<p>\x07# a</p><p>1\x07. b</p><p>\x02> c</p>") == "\\# a\n\n1\\. b\n\n\\> c\n"

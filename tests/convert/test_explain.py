@@ -18,19 +18,19 @@ def test_every_block_is_explained() -> None:
         ("Home", False, "navigation"),
         ("Title", True, "in the content: main#text"),
         ("One paragraph of text.", True, "in the content: main#text"),
-        ("unseen", False, "hidden: nobody sees it"),
+        ("unseen", False, "hidden text"),
         ("teaser", False, "beside the content"),
         ("imprint", False, "footer"),
     ]
 
 
-def test_a_page_that_is_all_navigation_is_kept() -> None:
+def test_navigation_only_page_is_kept() -> None:
     """What the conversion falls back to is told as kept, too."""
     found = explain('<nav><a href="/a">A</a></nav>', url="https://example.com/")
     assert [(block.text, block.is_kept) for block in found] == [("A", True)]
 
 
-def test_a_frameset_has_no_blocks() -> None:
+def test_frameset_has_no_blocks() -> None:
     """Without a body there is nothing to tell."""
     assert explain("<frameset><frame src=a></frameset>", url="https://example.com/") == []
 
@@ -47,7 +47,7 @@ def test_controls_are_not_shown_as_kept() -> None:
     assert all((text in page.markdown) is is_kept for text, is_kept in blocks.items())
 
 
-def test_what_a_generator_s_names_take_out_is_not_shown_as_kept() -> None:
+def test_chrome_of_a_generator_is_not_shown_as_kept() -> None:
     """Line numbers and the like are cut, and a heading stays though a sign beside it goes."""
     html = (
         '<meta name=generator content="Asciidoctor 2"><div id=header><h1>Kites</h1><div class=details>'
@@ -57,7 +57,7 @@ def test_what_a_generator_s_names_take_out_is_not_shown_as_kept() -> None:
     blocks = [(block.text, block.is_kept, block.reason) for block in explain(html, url="https://example.com/")]
     assert blocks == [
         ("Kites", True, "the page"),
-        ("Ada Wind", False, "written by the page's generator, not by its author"),
+        ("Ada Wind", False, "added by the generator"),
         ("§Parts", True, "the page"),
         ("Spars.", True, "the page"),
     ]

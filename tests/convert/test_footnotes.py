@@ -36,7 +36,7 @@ def test_org_defines_each_note_in_a_box() -> None:
         ("bookdown 0.32 with bs4_book()", 'data-toggle="popover" data-content'),
     ],
 )
-def test_notes_that_stand_in_their_marks_only(generator: str, attributes: str) -> None:
+def test_notes_inside_their_marks(generator: str, attributes: str) -> None:
     """pkgdown shows a note to who points at its number, and has it nowhere else; its links are those of the page."""
     note = (
         "&lt;p&gt;See &lt;a href=&quot;more.html&quot;&gt;more&lt;/a&gt; on &lt;code&gt;row()&lt;/code&gt;.&lt;/p&gt;"
@@ -50,7 +50,7 @@ def test_notes_that_stand_in_their_marks_only(generator: str, attributes: str) -
     )
 
 
-def test_notes_in_marks_in_notes_in_marks() -> None:
+def test_nested_notes_in_marks() -> None:
     """However deep they are written, one is read: no page can make the converter go down forever."""
     note = "The end"
     for _ in range(200):
@@ -60,7 +60,7 @@ def test_notes_in_marks_in_notes_in_marks() -> None:
     assert markdown(html, content="auto") == "# T\n\nText [^1]\n\n[^1]: 1\n"
 
 
-def test_a_year_before_a_reference_is_no_number_of_an_item() -> None:
+def test_year_before_a_reference_is_no_list_number() -> None:
     """A number and a point may end a sentence, or begin the item that begins with the reference."""
     html = (
         '<p>Published in November 1987. <a href="#n1">[1]</a></p><ol><li><a href="#n1">[1]</a> says so.</li></ol>'
@@ -69,7 +69,7 @@ def test_a_year_before_a_reference_is_no_number_of_an_item() -> None:
     assert markdown(html) == "Published in November 1987. [^1]\n\n1. [^1] says so.\n\n[^1]: The note.\n"
 
 
-def test_the_ways_back_to_several_references_are_no_part_of_the_note() -> None:
+def test_back_links_are_removed() -> None:
     """Old docutils has its notes in tables, with the number apart and a link for each of the references."""
     refs = "".join(f'<p>Text <a class="footnote-reference" href="#n" id="r{n}">[1]</a></p>' for n in (1, 2))
     html = (
@@ -82,7 +82,7 @@ def test_the_ways_back_to_several_references_are_no_part_of_the_note() -> None:
     )
 
 
-def test_two_references_beside_each_other_are_two() -> None:
+def test_adjacent_references_are_separate() -> None:
     """As in any encyclopedia, where a sentence has several sources."""
     references = "".join(f'<sup class="reference"><a href="#cite_note-{n}">[{n}]</a></sup>' for n in (1, 2))
     notes = "".join(f'<li id="cite_note-{n}"><span class="reference-text">Source {n}</span></li>' for n in (1, 2))
@@ -101,7 +101,7 @@ def test_gitbook_quotes_its_notes() -> None:
     assert markdown(html) == "Text[^a].\n\n[^a]: The note.\n\n> b. Nobody refers to this.\n"
 
 
-def test_the_rule_above_a_box_of_notes_goes() -> None:
+def test_rule_above_footnotes_is_removed() -> None:
     """As markdown-it writes it: above the section, not above the list in it."""
     html = (
         '<p>Text<sup><a href="#fn1" id="fnref1">[1]</a></sup>.</p><hr class="footnotes-sep"><section class="footnotes">'
@@ -121,7 +121,7 @@ def test_mdbook_lists_its_notes() -> None:
     assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
 
 
-def test_the_rule_above_notes_that_begin_with_a_number_goes() -> None:
+def test_rule_above_numbered_notes_is_removed() -> None:
     """As bookdown writes it, whose chapters go on counting."""
     html = (
         '<p>Text<a href="#fn3" id="fnref3"><sup>3</sup></a>.</p><div class="footnotes"><hr><ol start="3"><li id="fn3">'
@@ -142,7 +142,7 @@ def test_older_docutils_lists_its_notes_as_definitions() -> None:
     assert markdown(html) == "lamp[^1] lamp[^2]\n\n[^1]: Note 1.\n[^2]: Note 2.\n"
 
 
-def test_a_note_may_hold_a_list() -> None:
+def test_list_in_a_footnote() -> None:
     """What has the name that the text leads to is the note, not the items within it."""
     note = '<div class="footnote" id="n1"><p>Either</p><ol><li>one</li><li>two</li></ol></div>'
     assert markdown(f'<p>A<a href="#n1" id="r1">1</a>.</p>{note}') == "A[^1].\n\n[^1]: Either\n    1. one\n    2. two\n"

@@ -24,7 +24,7 @@ MATHJAX = '<script src="https://cdn.example.com/mathjax/MathJax.js"></script>'
         ('<mi mathvariant="double-struck">R</mi><mi mathvariant="bold">v</mi>', r"\mathbb{R}\mathbf{v}"),
     ],
 )
-def test_mathml_means_the_same_in_tex(math: str, tex: str) -> None:
+def test_mathml_becomes_equal_tex(math: str, tex: str) -> None:
     """Fences that are given as nothing are nothing, and scripts stand where they belong."""
     assert markdown(f"<p><math>{math}</math></p>") == f"${tex}$\n"
 
@@ -43,17 +43,17 @@ def test_mathml_means_the_same_in_tex(math: str, tex: str) -> None:
         ),
     ],
 )
-def test_an_environment_is_a_formula_without_delimiters(html: str, said: str) -> None:
+def test_environment_needs_no_delimiters(html: str, said: str) -> None:
     """MathJax draws what stands between begin and end, and so it is kept as TeX, lines and all."""
     assert markdown(f"{MATHJAX}{html}") == said
 
 
-def test_an_environment_within_a_line_is_part_of_what_stands_there() -> None:
+def test_inline_environment() -> None:
     """What is between single dollars is not torn apart."""
     assert "$$" not in markdown(f"{MATHJAX}<p>It is $A = \\begin{{matrix}}a\\end{{matrix}}$.</p>")
 
 
-def test_what_katex_draws_for_pandoc_needs_no_delimiters() -> None:
+def test_pandoc_katex_needs_no_delimiters() -> None:
     """Pandoc's names for formulas say which they are; letters with markup are drawn already."""
     html = (
         '<script src="https://cdn.example.com/katex@0.15.1/dist/katex.min.js"></script><p>Be <span class="math inline">'
@@ -63,7 +63,7 @@ def test_what_katex_draws_for_pandoc_needs_no_delimiters() -> None:
     assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nE = mc^2\n$$\n\n*x* = 1\n"
 
 
-def test_the_formulas_of_github_are_formulas() -> None:
+def test_github_formulas() -> None:
     """They stand in an element of GitHub's own, for a script to draw."""
     html = (
         '<p>Be <math-renderer class="js-inline-math">$a_1*b_1*c$</math-renderer>.</p>'
@@ -72,7 +72,7 @@ def test_the_formulas_of_github_are_formulas() -> None:
     assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nx \\\\ y\n$$\n"
 
 
-def test_formulas_that_sphinx_has_marked_need_no_script_that_is_known() -> None:
+def test_sphinx_formulas_without_known_script() -> None:
     """The site may have packed what draws them into a file of any name."""
     html = r"""<p>A <span class="math notranslate nohighlight">\(a^2 + b_1\)</span> b</p>
         <div class="math notranslate nohighlight" id="e">\[c + 1 = 0\]</div>"""
@@ -80,7 +80,7 @@ def test_formulas_that_sphinx_has_marked_need_no_script_that_is_known() -> None:
 
 
 @pytest.mark.parametrize("maker", ["pandoc", "bookdown 0.30 and GitBook 2.6.7", "quarto-1.3"])
-def test_what_pandoc_does_not_mark_as_a_formula_is_text(maker: str) -> None:
+def test_unmarked_delimiters_of_pandoc_are_text(maker: str) -> None:
     """It has an element for each formula, so that money and brackets in the text are what they look like."""
     html = (
         f'<meta name=generator content="{maker}"><p>It costs $$5 or $$6, and \\(a\\) is a group.</p>'

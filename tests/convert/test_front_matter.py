@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sitemirror.convert import front_matter, read_front_matter_url, with_front_matter
 from sitemirror.model import Page
+from tests.convert.pages import markdown
 
 URL = "https://example.com/a?b=c%20d"
 
@@ -32,7 +33,7 @@ def test_title_and_url_come_first() -> None:
     assert with_front_matter(page) == front_matter(page) + "\n# T\n"
 
 
-def test_an_empty_page_has_its_url() -> None:
+def test_empty_page_has_its_url() -> None:
     """Without a title and text the block stands alone."""
     assert with_front_matter(Page(URL, "")) == f'---\nurl: "{URL}"\n---\n'
 
@@ -44,7 +45,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_words_stay_words(text: str) -> None:
+def test_hostile_text_is_escaped(text: str) -> None:
     """Line breaks, quotes, markers, controls and YAML's own signs come back as the text they are."""
     page = Page(URL, "x\n", title=text, metadata={"description": text})
     shown = text.encode("utf-8", "replace").decode()
@@ -54,14 +55,14 @@ def test_hostile_words_stay_words(text: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_any_text_comes_back(title: str, description: str) -> None:
+def test_any_text_round_trips(title: str, description: str) -> None:
     """No title or description can be written that reads as anything else."""
     page = Page(URL, "", title=title, metadata={"description": description})
     expected = {"title": title, "url": URL, "description": description}
     assert parsed(page) == {name: value for name, value in expected.items() if value}
 
 
-def test_a_field_name_cannot_break_out() -> None:
+def test_field_names_are_safe() -> None:
     """Names that are no names are left out."""
     assert parsed(Page(URL, "", metadata={"a\nb": "x", "ok": 1, "": "y", "flag": True})) == {
         "url": URL,
@@ -93,8 +94,13 @@ def test_the_url_is_read_back(head: bytes, url: str | None) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_reading_never_fails(head: bytes) -> None:
+def test_reading_never_raises(head: bytes) -> None:
     """Any bytes are a url or none."""
     assert read_front_matter_url(b"---\nurl: " + head) is None or isinstance(
         read_front_matter_url(b"---\nurl: " + head), str
     )
+
+
+def test_a_rule_at_the_beginning_is_no_front_matter() -> None:
+    """Boost's pages begin with a rule; without front matter a reader would take what follows for it."""
+    assert markdown("<hr><p>one</p><hr><p>two</p>") == "***\n\none\n\n---\n\ntwo\n"

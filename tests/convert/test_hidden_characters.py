@@ -29,7 +29,7 @@ BITS = "".join(chr(0x200B + int(bit)) for letter in "Obey" for bit in f"{ord(let
     ],
 )
 @pytest.mark.parametrize("size", SIZES)
-def test_writing_in_characters_that_nobody_sees_is_left_out_and_counted(html: str, said: str, size: str) -> None:
+def test_invisible_characters_are_removed_and_counted(html: str, said: str, size: str) -> None:
     """Tags, long runs of characters without a width or that choose a shape, and letters turned round."""
     page = convert_html(
         f"<title>Boats{TAGS}</title><h1>Title</h1><p>{html}</p>", url="https://example.com/", content=size
@@ -51,21 +51,21 @@ def test_writing_in_characters_that_nobody_sees_is_left_out_and_counted(html: st
         "\u2067שלום\u2069 \u200eA\u200f",
     ],
 )
-def test_characters_without_a_width_that_spell_something_stay(text: str) -> None:
+def test_needed_zero_width_characters_are_kept(text: str) -> None:
     """Flags, emoji, Persian, Indic and Chinese writing are as the page has them."""
     page = convert_html(f"<h1>Title</h1><p>{text}</p>", url="https://example.com/")
     assert page.markdown == f"# Title\n\n{text}\n"
     assert page.hidden_texts == 0
 
 
-def test_a_page_of_plain_text_has_no_hidden_writing() -> None:
+def test_plain_text_is_cleaned_of_invisible_characters() -> None:
     """A file that is Markdown already is kept as it is, but for what nobody would see in it."""
     page = convert_text(f"# Boats\n\nRow{TAGS}ing.\n".encode(), url="https://example.com/a.md")
     assert page.markdown == "# Boats\n\nRowing.\n"
     assert page.hidden_texts == 1
 
 
-def test_hidden_writing_in_hidden_writing_is_left_out_at_once() -> None:
+def test_nested_invisible_text_is_removed_at_once() -> None:
     """However deep it is nested, and whatever it stands in, reading it takes no time and leaves nothing of it."""
     text = TAGS
     for _ in range(3_000):

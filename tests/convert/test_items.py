@@ -33,7 +33,7 @@ TABLE = "<table><tr><th>{}</th></tr><tr><td>1</td></tr></table>"
     ],
     ids=["rule", "rule below lines", "rule below code", "rule alone", "quotes", "tables", "table below quote", "table"],
 )
-def test_blocks_of_an_item_stay_apart(html: str, expected: str) -> None:
+def test_blocks_of_an_item_are_separated(html: str, expected: str) -> None:
     """A rule makes no heading of the text above it, and quotes and tables are as many as before."""
     first = markdown(html)
     assert first == expected
@@ -44,14 +44,14 @@ def test_blocks_of_an_item_stay_apart(html: str, expected: str) -> None:
     assert markdown(rendered) == first
 
 
-def test_alerts_of_an_item_stay_apart() -> None:
+def test_alerts_of_an_item_are_separated() -> None:
     """Two boxes, one after the other, are two alerts."""
     box = '<div class="admonition {0}"><p class="admonition-title">{0}</p><p>{1}</p></div>'
     html = f"<ol><li>Step.{box.format('note', 'a')}{box.format('warning', 'b')}</li></ol>"
     assert markdown(html) == "1. Step.\n\n   > [!NOTE]\n   > a\n\n   > [!WARNING]\n   > b\n"
 
 
-def test_paragraphs_of_nothing_are_spacing_everywhere() -> None:
+def test_empty_paragraphs_are_spacing() -> None:
     """In an item and in a quote as between other paragraphs; code may speak of them."""
     assert markdown("<ol><li>a<p>&nbsp;</p></li><li>b</li></ol>") == "1. a\n2. b\n"
     assert markdown("<blockquote><p>a</p><p>&nbsp; &nbsp;</p><p>b</p></blockquote>") == "> a\n>\n> b\n"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from sitemirror.convert.content.model import Lexicon, Model, Tree, load_model, probability, read_model
+from sitemirror.convert.content.model import DecisionTree, Lexicon, Model, load_model, probability, read_model
 
 COLUMNS = ("one", "two", "three")
 OF_PAGE = ("page_one", "hint_two")
@@ -19,7 +19,7 @@ def made(random: Random, trees: int, depth: int, most: int) -> Model:
         lexicon=Lexicon(),
         questions=questions,
         trees=tuple(
-            Tree(
+            DecisionTree(
                 tuple(random.sample(range(len(questions)), depth)),
                 bytes(random.randrange(1, most + 1) for _ in range(1 << depth)).ljust(256, b"\0"),
             )
@@ -48,7 +48,7 @@ def one_by_one(judge: Model, columns: dict[str, bytes], page: dict[str, int], bl
 @pytest.mark.parametrize("blocks", [1, 2, 3, 50, 257])
 @pytest.mark.parametrize("depth", [1, 3, 6, 8])
 @pytest.mark.parametrize("most", [20, 255])
-def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int, most: int) -> None:
+def test_batch_equals_single_blocks(blocks: int, depth: int, most: int) -> None:
     """Each block gets the sum of the leaves that its own answers lead to, however many blocks there are."""
     random = Random(blocks * 100 + depth)
     judge = made(random, trees=40, depth=depth, most=most)
@@ -57,7 +57,7 @@ def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int, m
     assert judge.odds(columns, page, blocks) == pytest.approx(one_by_one(judge, columns, page, blocks))
 
 
-def test_each_page_is_judged_by_what_is_known_of_it() -> None:
+def test_pages_do_not_affect_each_other() -> None:
     """Nothing is left of the pages before, however many there were, and no number is over itself."""
     random = Random(7)
     judge = made(random, trees=20, depth=6, most=100)
@@ -74,7 +74,7 @@ def test_probabilities_grow_with_the_odds() -> None:
     assert probability(2.0) == pytest.approx(0.8808, abs=0.001)
 
 
-def test_the_model_is_small_and_names_what_it_was_learnt_from() -> None:
+def test_model_is_small_and_names_its_training_data() -> None:
     """The file that is shipped stays under a megabyte, credits its data and asks only for columns that there are."""
     from importlib.resources import files
 

@@ -28,12 +28,12 @@ from tests.convert.pages import markdown
         ('<div class="go"><pre>x</pre></div>', ""),
     ],
 )
-def test_code_says_its_language(html: str, language: str) -> None:
+def test_language_of_code(html: str, language: str) -> None:
     """A class name that is a language needs no prefix on code; on what is around it, it may mean anything."""
     assert markdown(html) == f"```{language}\nx\n```\n"
 
 
-def test_variants_of_code_in_one_block_are_blocks_of_their_own() -> None:
+def test_variants_of_code_are_separate_blocks() -> None:
     """Node's manual has a switch between two module systems, and both codes in one block."""
     html = (
         '<pre><input type="checkbox"><code class="language-js mjs">import a</code>'
@@ -58,7 +58,7 @@ def test_code_in_pieces_keeps_its_lines(html: str, expected: str) -> None:
     assert markdown(html) == f"```\n{expected}\n```\n"
 
 
-def test_what_a_pointer_shows_is_no_part_of_the_code() -> None:
+def test_tooltips_in_code_are_removed() -> None:
     """Twoslash puts the type of each name beside it, into the code."""
     html = (
         '<pre class="shiki twoslash"><code><span class="line">const <span class="twoslash-hover">'
@@ -78,7 +78,7 @@ def test_what_a_pointer_shows_is_no_part_of_the_code() -> None:
         '<div class="ec-line ins"><div class="code">new()</div></div></code></pre>',
     ],
 )
-def test_changed_lines_have_their_signs_in_any_language(html: str) -> None:
+def test_changed_lines_keep_their_signs(html: str) -> None:
     """Lines that a style sheet marks as added or removed say so themselves."""
     assert markdown(html) == "```diff\n a()\n-old()\n+new()\n```\n"
     assert markdown(html.replace("remove", "add").replace("del", "ins")) == "```js\na()\nold()\nnew()\n```\n"
@@ -104,7 +104,7 @@ def test_changed_lines_have_their_signs_in_any_language(html: str) -> None:
         ("<pre><div>1 a</div><div>2 b</div><div>3 c</div></pre>", "1 a\n2 b\n3 c"),
     ],
 )
-def test_what_counts_the_lines_is_left_out(html: str, expected: str) -> None:
+def test_line_numbers_are_removed(html: str, expected: str) -> None:
     """An element that begins each line with its number is a line number, whatever it is called."""
     assert markdown(html) == f"```\n{expected}\n```\n"
 
@@ -117,12 +117,12 @@ def test_what_counts_the_lines_is_left_out(html: str, expected: str) -> None:
         '<div class="codeHeader"><span class="lang">JavaScript</span></div><pre><code class="lang-js">x</code></pre>',
     ],
 )
-def test_the_language_above_code_is_said_once(html: str) -> None:
+def test_language_label_is_written_once(html: str) -> None:
     """What a page shows above its code stands in the Markdown's own place for it."""
     assert markdown(f"<p>a</p>{html}") == "a\n\n```js\nx\n```\n"
 
 
-def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
+def test_other_labels_above_code_are_kept() -> None:
     """A file's name, another word, or a line of the text."""
     code = '<pre><code class="language-js">x</code></pre>'
     assert markdown(f'<div class="code-header">a.js</div>{code}') == "a.js\n\n```js\nx\n```\n"
@@ -137,12 +137,12 @@ def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
         "<div class=intro>Python</div><pre><code class=language-python>a</code></pre>",
     ],
 )
-def test_a_word_of_a_sentence_is_no_label(html: str) -> None:
+def test_word_in_a_sentence_is_no_label(html: str) -> None:
     """It says the same as the code block, but the sentence needs it."""
     assert "Python" in markdown(html)
 
 
-def test_lines_that_are_folded_away_are_code() -> None:
+def test_collapsed_lines_are_kept() -> None:
     """Expressive Code says how many there are, which is no line."""
     html = (
         '<pre data-language="js"><code><div class="ec-line"><div class="code">a</div></div>'
@@ -161,7 +161,7 @@ def test_org_numbers_lines_with_a_colon() -> None:
 @pytest.mark.parametrize(
     ("attributes", "language"), [('class="brush: js-nolint"', "js"), ('data-syntax="swift"', "swift")]
 )
-def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
+def test_further_language_names(attributes: str, language: str) -> None:
     """MDN's, of code that is not checked, and DocC's."""
     assert markdown(f"<pre {attributes}>x</pre>") == f"```{language}\nx\n```\n"
 
@@ -188,12 +188,12 @@ def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
     ],
     ids=["SyntaxHighlighter", "Enlighter", "Crayon"],
 )
-def test_code_that_plug_ins_have_drawn_is_code(html: str, language: str) -> None:
+def test_code_rendered_by_plugins(html: str, language: str) -> None:
     """A box for each line, with or without its number, is one block of code, in the language that it names."""
     assert markdown(html) == f"```{language}\na\n  b\n```\n"
 
 
-def test_the_blank_beside_the_numbers_of_lines_goes_with_them() -> None:
+def test_blank_beside_line_numbers_is_removed() -> None:
     """Doxygen sets its code off from the numbers by a blank in the text."""
     lines = ("int main() {", "  return 0;", "}")
     drawn = "".join(
@@ -204,7 +204,7 @@ def test_the_blank_beside_the_numbers_of_lines_goes_with_them() -> None:
     assert markdown(html) == "# T\n\n```\nint main() {\n  return 0;\n}\n```\n"
 
 
-def test_mandoc_ends_the_line_above_an_indented_one_twice() -> None:
+def test_mandoc_extra_line_breaks_are_removed() -> None:
     """Its code has the lines that the manual page has, in the site's own frame too, as on Debian's site."""
     html = (
         '<div class="manual-text"><section class="Sh"><h1 class="Sh" id="X">X</h1><p class="Pp">A graph:</p>'
@@ -216,12 +216,12 @@ def test_mandoc_ends_the_line_above_an_indented_one_twice() -> None:
     )
 
 
-def test_a_break_in_the_code_of_other_pages_is_a_line() -> None:
+def test_line_breaks_in_code_are_kept() -> None:
     """Only of mandoc's pages is it known that nobody wrote it."""
     assert markdown("<pre>a\n<br>\n  b</pre>") == "```\na\n\n\n  b\n```\n"
 
 
-def test_the_numbers_of_mysts_code_stand_in_a_code_of_their_own() -> None:
+def test_myst_line_numbers_are_removed() -> None:
     """It is numbers alone, and the code beside it has the language."""
     html = (
         '<link rel="stylesheet" href="/myst-theme.css"><article class="article"><div class="relative myst-code">'
@@ -232,7 +232,7 @@ def test_the_numbers_of_mysts_code_stand_in_a_code_of_their_own() -> None:
     assert markdown(html, content="auto") == "```python\na = 1\nb = 2\n```\n"
 
 
-def test_an_empty_line_of_a_numbered_list_is_a_line() -> None:
+def test_empty_line_of_numbered_code_is_kept() -> None:
     """Code with an item for each line has its blank ones, too."""
     html = "<pre><code><ol><li><span>a</span></li><li><span></span></li><li></li><li>  b</li></ol></code></pre>"
     assert markdown(html) == "```\na\n\n\n  b\n```\n"

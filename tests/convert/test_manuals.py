@@ -25,12 +25,12 @@ RUSTDOC = '<meta name="generator" content="rustdoc">'
         ("<code>a</code> or b", "**`a` or b**"),
     ],
 )
-def test_what_a_term_is_stands_beside_it(term: str, text: str) -> None:
+def test_kind_of_a_term_is_beside_it(term: str, text: str) -> None:
     """Classifiers are parted by the colons that a style sheet shows, and what the page says in bold stays as it is."""
     assert markdown(f"<dl><dt>{term}</dt><dd><p>Said.</p></dd></dl>") == f"- {text}\n\n  Said.\n"
 
 
-def test_a_footnote_that_is_cited_twice_has_no_ways_back() -> None:
+def test_footnote_cited_twice_has_no_back_links() -> None:
     """The numbers that lead back to where a note is cited are no part of it."""
     html = (
         '<p>x <a class="footnote-reference brackets" href="#f1" id="id1" role="doc-noteref">[1]</a> y '
@@ -42,7 +42,7 @@ def test_a_footnote_that_is_cited_twice_has_no_ways_back() -> None:
     assert markdown(html) == "x [^1] y [^1]\n\n[^1]: Text.\n"
 
 
-def test_fields_of_rust_s_types_stand_apart() -> None:
+def test_rust_fields_are_separated() -> None:
     """A field without a word on it is a paragraph, of a struct as of an enum's variant."""
     html = (
         '<span id="structfield.a" class="structfield section-header"><a href="#structfield.a" class="anchor">§</a>'
@@ -54,7 +54,7 @@ def test_fields_of_rust_s_types_stand_apart() -> None:
     assert markdown(f"{RUSTDOC}{html}") == "`a: u8`\n\n`b: u16`\n\n`x: u8`\n"
 
 
-def test_the_margin_of_rust_s_functions_is_no_paragraph() -> None:
+def test_rust_margin_is_removed() -> None:
     """The link to the source goes with the version and the dot in front of it."""
     html = (
         '<section id="method.f" class="method"><span class="rightside"><span class="since" title="Stable since Rust '
@@ -64,7 +64,7 @@ def test_the_margin_of_rust_s_functions_is_no_paragraph() -> None:
     assert markdown(f"{RUSTDOC}{html}") == "#### `pub fn f()`\n"
 
 
-def test_labels_of_a_doxygen_signature_stand_apart() -> None:
+def test_doxygen_labels_are_separated() -> None:
     """They are boxes on the page."""
     html = (
         '<div class="memproto"><table class="mlabels"><tr><td class="mlabels-left"><table class="memname"><tr>'
@@ -75,7 +75,7 @@ def test_labels_of_a_doxygen_signature_stand_apart() -> None:
     assert markdown(f"{DOXYGEN}{html}") == "`int f() static constexpr`\n"
 
 
-def test_a_template_is_declared_with_its_parameters() -> None:
+def test_template_keeps_its_parameters() -> None:
     """Doxygen has them in a row of their own, above the declaration."""
     html = (
         '<table class="memberdecls"><tr class="memitem:a1"><td class="memTemplParams" colspan="2">'
@@ -88,7 +88,7 @@ def test_a_template_is_declared_with_its_parameters() -> None:
     assert markdown(f"{DOXYGEN}{html}") == said
 
 
-def test_emphasis_in_pieces_is_one() -> None:
+def test_adjacent_emphasis_is_merged() -> None:
     """Napoleon cuts the type of a parameter at each comma."""
     assert markdown("<p>(<em>int</em><em>, </em><em>optional</em>)</p>") == "(*int, optional*)\n"
     assert markdown("<p><strong>a</strong><strong>, </strong><strong>b</strong>c</p>") == "**a, b**c\n"
@@ -111,13 +111,13 @@ def test_horizontal_lists_are_definitions() -> None:
 
 @pytest.mark.parametrize("generator", ["Asciidoctor 2.0.18", "Antora 3.1.7"])
 @pytest.mark.parametrize("arrow", ['<i class="fa fa-angle-right caret"></i>', '<b class="caret">&#8250;</b>'])
-def test_the_way_through_menus_has_arrows(generator: str, arrow: str) -> None:
+def test_menu_path_has_arrows(generator: str, arrow: str) -> None:
     """The arrow is an icon or a bold sign."""
     html = f'<span class="menuseq"><b class="menu">File</b>&#160;{arrow} <b class="menuitem">Save</b></span>'
     assert markdown(f'<meta name="generator" content="{generator}"><p>{html}</p>') == "**File** › **Save**\n"
 
 
-def test_a_quote_in_a_table_is_a_quote() -> None:
+def test_quote_in_a_table_becomes_quote() -> None:
     """DocBook has a table for each quote of which it knows who said it."""
     html = (
         '<div class="blockquote"><table border="0" class="blockquote" summary="Block quote"><tr><td width="10%"> </td>'
@@ -127,7 +127,7 @@ def test_a_quote_in_a_table_is_a_quote() -> None:
     assert markdown(f"{DOCBOOK}{html}") == "> Words.\n>\n> — A. Nyone\n"
 
 
-def test_a_function_that_docbook_declares_is_code() -> None:
+def test_docbook_function_is_code() -> None:
     """It stands in a table if it is long, in a paragraph if it is not."""
     html = (
         '<div class="funcsynopsis"><pre class="funcsynopsisinfo">#include &lt;a.h&gt;</pre><table border="0" '
@@ -139,7 +139,7 @@ def test_a_function_that_docbook_declares_is_code() -> None:
     assert markdown(html) == "```\n#include <a.h>\n```\n\n`int max(int a, int b);`\n\n`int f(int a);`\n"
 
 
-def test_remarks_on_docbook_s_code_are_numbered() -> None:
+def test_docbook_callouts_are_numbered() -> None:
     """Number and remark are cells of a table, and what else a remark holds stays with it."""
     number = '<td width="5%"><p><a href="#co{0}"><img src="{0}.png" alt="{0}" border="0"></a> </p></td>'
     html = (
@@ -149,19 +149,19 @@ def test_remarks_on_docbook_s_code_are_numbered() -> None:
     assert markdown(html) == "1. One.\n2. Two\n   ```\n   x\n   ```\n"
 
 
-def test_the_remarks_of_a_list_stay_one() -> None:
+def test_callout_list_stays_together() -> None:
     """Asciidoctor has them in a list if it has no icons for their numbers; a table in one of them is no reason."""
     html = '<div class="colist arabic"><ol><li><p>One.</p><table><tr><th>a</th></tr></table></li></ol></div>'
     assert markdown(html) == "1. One.\n   | a |\n   | --- |\n"
 
 
-def test_keys_that_only_a_class_makes_keys() -> None:
+def test_keys_marked_by_class_only() -> None:
     """DocBook writes them in bold."""
     html = '<p><span class="keycap"><strong>Ctrl</strong></span>+<span class="keycap"><strong>C</strong></span></p>'
     assert markdown(f"{DOCBOOK}{html}") == "<kbd>Ctrl</kbd>+<kbd>C</kbd>\n"
 
 
-def test_titles_that_are_no_headings_are_bold() -> None:
+def test_other_titles_are_bold() -> None:
     """Sphinx has rubrics, topics and sidebars, whose titles are paragraphs."""
     html = (
         '<p class="rubric">Notes</p><p>n</p><aside class="sidebar"><p class="sidebar-title">Side</p><p>s</p></aside>'
@@ -184,7 +184,7 @@ def test_titles_that_are_no_headings_are_bold() -> None:
         ("<b>Fail</b> <code>a&lt;b</code>", "Fail `a<b`", "<strong>Fail</strong> <code>a&lt;b</code>"),
     ],
 )
-def test_code_in_a_title_stays_code(title: str, said: str, told: str) -> None:
+def test_code_in_a_title_is_kept(title: str, said: str, told: str) -> None:
     """Boxes, tabs and folded sections keep it."""
     box = f'<div class="admonition warning"><p class="admonition-title">{title}</p><p>x</p></div>'
     assert markdown(box) == f"> [!WARNING]\n> **{said}**\n>\n> x\n"
@@ -192,3 +192,17 @@ def test_code_in_a_title_stays_code(title: str, said: str, told: str) -> None:
     assert markdown(tabs) == f"- **{said}**\n\n  x\n"
     section = f"<details><summary>{title}</summary><p>x</p></details>"
     assert markdown(section) == f"<details><summary>{told}</summary>\n\nx\n\n</details>\n"
+
+
+def test_links_that_run_an_example_are_not_kept() -> None:
+    """Rust's lead to a playground with all of the code in their address: a third of the longest pages."""
+    arrow = '<a class="test-arrow" target="_blank" href="https://play.rust-lang.org/?code=fn%20main()">Run</a>'
+    html = f'<div class="example-wrap"><pre class="rust rust-example-rendered"><code>a();</code></pre>{arrow}</div>'
+    assert markdown(RUSTDOC + html) == "```rust\na();\n```\n"
+
+
+def test_a_button_that_runs_an_example_is_not_kept() -> None:
+    """cppreference's is made of boxes; what it would run stands below it."""
+    button = '<div class="t-example-live-link"><div class="coliru-btn coliru-btn-run-init">Run this code</div></div>'
+    head = '<meta name="generator" content="MediaWiki 1.21.2">'
+    assert markdown(f"{head}<div class='t-example'>{button}<pre>a();</pre></div>") == "```\na();\n```\n"

@@ -13,7 +13,7 @@ def test_headings_are_atx() -> None:
     assert markdown(html) == "\n\n".join(f"{'#' * level} Level {level}" for level in range(1, 7)) + "\n"
 
 
-def test_script_and_style_leave_nothing() -> None:
+def test_script_and_style_are_removed() -> None:
     """Neither the code of a script nor a style sheet reaches the Markdown, wherever they stand."""
     html = "<style>p{color:red}</style><p>Hello <script>alert('x')</script>world</p><template><p>later</p></template>"
     assert markdown(html) == "Hello world\n"
@@ -53,7 +53,7 @@ def test_code_keeps_its_language(html: str, language: str) -> None:
     assert f"```{language}\nx\n```\n" in markdown(html)
 
 
-def test_code_is_kept_to_the_letter() -> None:
+def test_code_is_unchanged() -> None:
     """Indentation, blank lines, markup characters and line breaks inside a code block survive."""
     code = "if a &lt; b:\n    *x* = `y`\n\n\n    | z |\n"
     assert markdown(f"<pre>{code}</pre>") == "```\nif a < b:\n    *x* = `y`\n\n\n    | z |\n```\n"
@@ -61,7 +61,7 @@ def test_code_is_kept_to_the_letter() -> None:
     assert markdown("<pre>one<br>two</pre>") == "```\none\ntwo\n```\n"
 
 
-def test_a_fence_in_code_does_not_end_the_block() -> None:
+def test_fence_in_code_does_not_end_the_block() -> None:
     """A code block that holds a fence gets a longer one."""
     assert markdown("<pre>a\n```\nb</pre>") == "````\na\n```\nb\n````\n"
 
@@ -75,7 +75,7 @@ def test_a_fence_in_code_does_not_end_the_block() -> None:
         '<div><pre>x\ny</pre><button class="copybtn">Copy</button></div>',
     ],
 )
-def test_line_numbers_and_copy_buttons_are_not_code(html: str) -> None:
+def test_line_numbers_and_copy_buttons_are_removed(html: str) -> None:
     """What stands beside code on the screen is not in it."""
     assert markdown(html) == "```\nx\ny\n```\n"
 
@@ -98,17 +98,17 @@ def test_wrapped_source_does_not_widen_a_code_span() -> None:
         "<h2>Name<a id='name'></a></h2>",
     ],
 )
-def test_heading_permalinks_are_gone(heading: str) -> None:
+def test_heading_permalinks_are_removed(heading: str) -> None:
     """The sign beside a heading goes; the heading's own words stay."""
     assert markdown(heading) == "## Name\n"
 
 
-def test_headings_in_cards_stay_headings() -> None:
+def test_headings_in_cards_are_kept() -> None:
     """A link around a heading and a paragraph becomes a linked heading and a paragraph."""
     assert markdown('<a href="/x"><h2>Card</h2><p>Text</p></a>') == "## [Card](https://example.com/x)\n\nText\n"
 
 
-def test_empty_headings_and_paragraphs_leave_no_trace() -> None:
+def test_empty_headings_and_paragraphs_are_removed() -> None:
     """Spacing by empty elements is not text."""
     assert markdown("<h2> </h2><p>a</p><p>&nbsp;</p><h3></h3><p>b</p><p>&nbsp;</p>") == "a\n\nb\n"
 
@@ -123,19 +123,19 @@ def test_line_breaks_need_no_trailing_blanks() -> None:
     assert markdown("<p>one<br>two</p>") == "one\\\ntwo\n"
 
 
-def test_raised_text_stays_apart() -> None:
+def test_superscript_is_kept() -> None:
     """Ten to the fifth is not a hundred and five; a footnote's number and code need no mark."""
     html = '<p>10<sup>5</sup> H<sub>2</sub>O<sup><a href="#f">1</a></sup> <code>a<sup>b</sup></code></p>'
     assert markdown(html) == "10<sup>5</sup> H<sub>2</sub>O[1](#f) `ab`\n"
 
 
-def test_task_lists_keep_their_boxes() -> None:
+def test_task_lists_are_kept() -> None:
     """Boxes are kept, in the item or in a label."""
     html = "<ul><li><input type=checkbox checked> a<li><label><input type=checkbox></label> b</ul>"
     assert markdown(html) == "- [x] a\n- [ ] b\n"
 
 
-def test_controls_say_nothing_but_headings_in_buttons_do() -> None:
+def test_controls_are_removed_but_headings_in_buttons_kept() -> None:
     """Buttons and fields go; a folded section's heading is a heading, and a tab keeps its name."""
     html = (
         "<form><input value=v><select><option>one</select><textarea>t</textarea><button>Send</button></form>"
@@ -150,7 +150,7 @@ def test_markup_in_text_is_escaped() -> None:
     assert markdown("<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp;lt;</p>") == "\\<script>alert(1)\\</script> \\&lt;\n"
 
 
-def test_output_has_one_line_end_and_no_controls() -> None:
+def test_output_ends_with_one_newline_and_has_no_controls() -> None:
     """LF only, one at the end, no control characters however they were written."""
     html = "<p>a&#27;[31mb\x07c\r\nd&#133;e\u2028f</p>\r\n<pre>g&#13;h&#12;i\x1bj</pre>\r\n\r\n"
     text = markdown(html)
@@ -160,13 +160,13 @@ def test_output_has_one_line_end_and_no_controls() -> None:
     assert "a\\[31mbc d" in text
 
 
-def test_drawings_leave_their_words_and_icons_nothing() -> None:
+def test_drawings_keep_text_and_icons_are_removed() -> None:
     """A diagram's labels are text; an icon's title is not."""
     html = "<svg><title>icon</title><path/></svg><svg><title>t</title><text>Box</text><text>Arrow</text></svg>"
     assert markdown(html) == "Box Arrow\n"
 
 
-def test_formulas_are_said_once() -> None:
+def test_formulas_are_written_once() -> None:
     """KaTeX writes a formula for screen readers, for the eye and as TeX."""
     html = (
         '<p><span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>x</mi></mrow>'
@@ -176,7 +176,7 @@ def test_formulas_are_said_once() -> None:
     assert markdown(html) == "$x$\n"
 
 
-def test_old_block_elements_do_not_run_together() -> None:
+def test_old_block_elements_are_separated() -> None:
     """`center` and `legend` are blocks."""
     assert markdown("<center>a</center>b<fieldset><legend>c</legend>d</fieldset>") == "a\n\nb\n\nc\n\nd\n"
 
@@ -190,6 +190,6 @@ def test_old_block_elements_do_not_run_together() -> None:
         ("un<b>be</b>liev<b>able</b>", "un**be**liev**able**"),
     ],
 )
-def test_emphasis_within_a_word_ends_none_around_it(html: str, text: str) -> None:
+def test_emphasis_inside_a_word(html: str, text: str) -> None:
     """Signs within a word end emphasis of their kind before they begin any: there, tags are written."""
     assert markdown(f"<p>{html}</p>") == f"{text}\n"

@@ -25,13 +25,13 @@ PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
         '<img src="/p.jpg" alt="P"><img src="/count" width="1" height="1">',
     ],
 )
-def test_pictures_are_found_where_they_are(html: str) -> None:
+def test_image_sources(html: str) -> None:
     """Lazy, responsive and scriptless pictures all come out once, with an absolute address."""
     assert markdown(html) == "![P](https://example.com/p.jpg)\n"
 
 
 @pytest.mark.parametrize("source", [PIXEL, "javascript:alert(1)", "blob:https://example.com/1", ""])
-def test_a_picture_that_is_none_leaves_its_words(source: str) -> None:
+def test_invalid_image_leaves_its_alt_text(source: str) -> None:
     """Data in an address is noise; the alternative text is not."""
     assert markdown(f'<p>a <img src="{source}" alt="the &lt;chart&gt;"> b</p>') == "a the \\<chart> b\n"
     assert markdown(f'<p>a <a href="/x"><img src="{source}"></a> b</p>') == "a b\n"
@@ -64,12 +64,12 @@ def test_the_largest_candidate_wins(srcset: str, best: str) -> None:
     assert markdown(f'<img srcset="{srcset}" alt="P">') == f"![P]({there})\n"
 
 
-def test_a_srcset_without_a_picture_leaves_the_words() -> None:
+def test_invalid_srcset_leaves_the_alt_text() -> None:
     """Where no picture can be had, its text is said."""
     assert markdown('<img srcset=", ," alt="A cat">') == "A cat\n"
 
 
-def test_a_blank_lazy_source_is_none() -> None:
+def test_blank_lazy_source_is_ignored() -> None:
     """It is not the page itself."""
     assert (
         markdown('<img data-src=" " data-srcset="a.png 1x, b.png 2x" alt="P">')
@@ -78,12 +78,12 @@ def test_a_blank_lazy_source_is_none() -> None:
     assert markdown('<img data-src=" " alt="A cat">') == "A cat\n"
 
 
-def test_a_lazy_source_is_one_address() -> None:
+def test_lazy_source_is_one_url() -> None:
     """It is no list: blanks and commas are its own."""
     assert markdown('<img data-src="a b, c.png 2x" alt="P">') == "![P](https://example.com/docs/a%20b,%20c.png%202x)\n"
 
 
-def test_videos_sounds_and_frames_become_links() -> None:
+def test_videos_audio_and_frames_become_links() -> None:
     """What plays on the page can still be reached from the file."""
     assert markdown('<video src="v.mp4" poster="p.jpg" title="Film"></video>') == (
         "[![Film](https://example.com/docs/p.jpg)](https://example.com/docs/v.mp4)\n"
@@ -97,7 +97,7 @@ def test_videos_sounds_and_frames_become_links() -> None:
     )
 
 
-def test_noscript_without_a_picture_is_left_out() -> None:
+def test_noscript_without_image_is_removed() -> None:
     """Requests to turn scripts on and counters are not content."""
     html = '<body><noscript>Please enable JavaScript.<img src="/c" width="1" height="1"></noscript><p>Text</p>'
     assert markdown(html) == "Text\n"
@@ -115,18 +115,18 @@ def test_noscript_without_a_picture_is_left_out() -> None:
         ('<pre><img src="/i" alt="k"></pre>', "![k](https://example.com/i)"),
     ],
 )
-def test_pictures_in_code_are_kept(html: str, expected: str) -> None:
+def test_images_in_code_are_kept(html: str, expected: str) -> None:
     """Code holds no pictures in Markdown, so they stand beside it, or in its place where it is nothing else."""
     assert markdown(html) == expected + "\n"
 
 
-def test_a_drawing_with_html_in_it_leaves_its_words() -> None:
+def test_drawing_with_html_keeps_its_text() -> None:
     """Diagrams are often drawn with boxes of HTML for their labels."""
     box = "<foreignObject><div>Start here</div></foreignObject>"
     assert markdown(f"<p><svg>{box}</svg></p>") == "Start here\n"
 
 
-def test_a_drawing_says_each_label_once() -> None:
+def test_drawing_labels_are_written_once() -> None:
     """Of the two labels of a switch a browser shows the first, and the other where it cannot."""
     box = "<foreignObject><div>Start here</div></foreignObject>"
     assert markdown(f"<p><svg><switch>{box}<text>Start he…</text></switch></svg></p>") == "Start here\n"
@@ -153,24 +153,24 @@ def test_a_drawing_says_each_label_once() -> None:
         ),
     ],
 )
-def test_what_is_embedded_in_a_link_stands_before_it(html: str, expected: str) -> None:
+def test_media_in_a_link_is_before_it(html: str, expected: str) -> None:
     """Markdown has no links in links: both are kept, one after the other."""
     assert markdown(html) == expected
 
 
-def test_a_picture_that_keeps_a_place_free_is_none() -> None:
+def test_placeholder_image_is_removed() -> None:
     """One that is a pixel high is a gap, unless it says something."""
     assert markdown('<p>a <img src="s.gif" width="40" height="1"></p>') == "a\n"
     assert markdown('<p><img src="/s.png" width="40" height="1" alt="L"></p>') == "![L](https://example.com/s.png)\n"
 
 
-def test_the_arrow_of_a_link_leaves_no_blank() -> None:
+def test_link_arrow_leaves_no_blank() -> None:
     """Nor does the blank before it, where the sentence ends with the link."""
     html = '<p>See the <a href="https://a.example/">forum<!-- -->&nbsp;<svg viewBox="0 0 24 24"></svg></a>.</p>'
     assert markdown(html) == "See the [forum](https://a.example/).\n"
 
 
-def test_an_embedded_drawing_is_a_picture() -> None:
+def test_embedded_drawing_is_an_image() -> None:
     """Doxygen's diagrams are frames or objects, and a browser draws them as it does pictures."""
     html = '<iframe src="a_graph.svg"><p>No SVG</p></iframe><p><object data="b.svg?1" title="B"></object></p>'
     assert markdown(html) == ("![](https://example.com/docs/a_graph.svg)\n\n![B](https://example.com/docs/b.svg?1)\n")
@@ -187,7 +187,7 @@ def test_an_embedded_drawing_is_a_picture() -> None:
         ('<a href="/x"><span>{0}</span>Start</a>', "[Save Start](https://example.com/x)"),
     ],
 )
-def test_words_of_a_picture_that_is_not_shown_stand_apart(html: str, expected: str) -> None:
+def test_alt_text_of_removed_image_is_separated(html: str, expected: str) -> None:
     """Nobody can follow a data: address, so its words are said; they run together with none beside them."""
     picture = '<img src="data:image/png;base64,AAAA" alt="Save">'
     assert markdown(f"<p>{html.format(picture)}</p>") == f"{expected}\n"
@@ -202,7 +202,7 @@ def test_words_of_a_picture_that_is_not_shown_stand_apart(html: str, expected: s
         ('class="dark:sl-hidden"', 'class="light:sl-hidden"'),
     ],
 )
-def test_a_picture_for_each_ground_is_one_picture(light: str, dark: str) -> None:
+def test_light_and_dark_images_are_one(light: str, dark: str) -> None:
     """A page shows one of the two, by its colours; alone, the one for dark ones is all there is."""
     assert (
         markdown(f'<p><img {light} src="/l" alt="L"><img {dark} src="/d" alt="D"></p>')
@@ -211,7 +211,7 @@ def test_a_picture_for_each_ground_is_one_picture(light: str, dark: str) -> None
     assert markdown(f'<p><img {dark} src="/d" alt="D"></p>') == "![D](https://example.com/d)\n"
 
 
-def test_github_names_the_ground_in_the_address() -> None:
+def test_github_dark_image_by_fragment() -> None:
     """In links of their own, as it makes of all pictures."""
     html = (
         '<p><a href="/l#gh-light-mode-only"><img src="/l#gh-light-mode-only" alt="L"></a>'
@@ -220,25 +220,25 @@ def test_github_names_the_ground_in_the_address() -> None:
     assert "D" not in markdown(html)
 
 
-def test_numbers_of_remarks_stay_in_the_code() -> None:
+def test_callout_numbers_in_code_are_kept() -> None:
     """DocBook draws them; the remarks below the code count the same way."""
     html = '<pre>a <img src="/1.png" alt="1">\nb <span><img src="/2.png" alt="(2)"></span></pre>'
     assert markdown(html) == "```\na (1)\nb (2)\n```\n"
 
 
-def test_a_smile_is_a_character() -> None:
+def test_emoji_image_becomes_character() -> None:
     """WordPress draws them."""
     assert markdown('<p>a <img src="/s.png" alt="😀" class="wp-smiley"> b</p>') == "a 😀 b\n"
 
 
-def test_a_picture_without_words_that_is_nowhere_else_says_nothing() -> None:
+def test_decorative_image_is_removed() -> None:
     """nbconvert has words for every picture that nobody has described."""
     alt = "No description has been provided for this image"
     assert markdown(f'<p>a</p><img alt="{alt}" src="data:image/png;base64,AA==">') == "a\n"
 
 
 @pytest.mark.parametrize("dark", ['class="only-dark" src="{}.png"', 'src="{}.png#gh-dark-mode-only"'])
-def test_pictures_that_are_all_for_a_dark_ground_stay(dark: str) -> None:
+def test_dark_images_without_light_ones_are_kept(dark: str) -> None:
     """One goes for its twin on a light ground only."""
     html = f"<p><img {dark.format('a')} alt=A> <img {dark.format('b')} alt=B></p>"
     text = markdown(html)

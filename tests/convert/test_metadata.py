@@ -9,7 +9,7 @@ import pytest
 from tests.convert.pages import page
 
 
-def test_metadata_in_its_order() -> None:
+def test_metadata_precedence() -> None:
     """Description first, then language, author and dates, and the canonical URL where it differs."""
     found = page(
         '<html lang="de"><head><title> Der\n Titel </title><meta name="DESCRIPTION" content=" Kurz&#10;gesagt ">'
@@ -27,7 +27,7 @@ def test_metadata_in_its_order() -> None:
     ]
 
 
-def test_a_bare_page_says_nothing() -> None:
+def test_bare_page_has_no_metadata() -> None:
     """Nothing is invented."""
     found = page("<p>x</p>")
     assert (found.title, found.metadata, found.canonical, found.refresh) == (None, {}, None, None)
@@ -45,7 +45,7 @@ def test_a_bare_page_says_nothing() -> None:
         ("<head><noscript><img src=x></noscript><title>A</title></head>", "A"),
     ],
 )
-def test_where_the_title_comes_from(html: str, title: str | None) -> None:
+def test_title_precedence(html: str, title: str | None) -> None:
     """The title element, else OpenGraph, else the first h1; never an icon's."""
     assert page(html).title == title
 
@@ -61,18 +61,18 @@ def test_where_the_title_comes_from(html: str, title: str | None) -> None:
         ("  ", None),
     ],
 )
-def test_the_canonical_url_is_normalised_or_nothing(href: str, canonical: str | None) -> None:
+def test_canonical_url_is_normalised(href: str, canonical: str | None) -> None:
     """Resolved against the base, normalised, and dropped if it is no address."""
     assert page(f'<link rel="shortlink canonical" href="{href}">').canonical == canonical
 
 
-def test_canonical_counts_from_the_base() -> None:
+def test_canonical_is_resolved_against_base() -> None:
     """The base element moves the canonical URL too, and the first one counts."""
     html = "<base href='/b/'><link rel=canonical href=x><link rel=canonical href=y>"
     assert page(html).canonical == "https://example.com/b/x"
 
 
-def test_a_canonical_of_its_own_is_not_worth_a_line() -> None:
+def test_canonical_equal_to_url_is_omitted() -> None:
     """Front matter names the canonical URL only where it is another."""
     found = page('<link rel="canonical" href="https://example.com/docs/page.html">')
     assert found.canonical == found.url
@@ -80,7 +80,7 @@ def test_a_canonical_of_its_own_is_not_worth_a_line() -> None:
 
 
 @pytest.mark.parametrize("value", ["2024-13", "yesterday", "2024-01-02T03:04:05Z\nx: y", "", "٢٠٢٤-01-01"])
-def test_dates_are_dates(value: str) -> None:
+def test_invalid_dates_are_omitted(value: str) -> None:
     """What is no ISO date is left out."""
     assert "published" not in page(f'<meta property="article:published_time" content="{value}">').metadata
 
@@ -113,7 +113,7 @@ def test_broken_json_ld_is_ignored(block: str) -> None:
     assert (found.markdown, found.title, found.metadata) == ("x\n", None, {})
 
 
-def test_marks_of_html_in_json_ld() -> None:
+def test_html_in_json_ld() -> None:
     """Blog software escapes its titles for HTML, though nothing in a script is unescaped."""
     trail = {"@type": "BreadcrumbList", "itemListElement": [{"name": "Tips &amp; Tools"}, {"name": "What&#8217;s new"}]}
     article = {"headline": "M&#038;A", "articleSection": "People &amp; HR", "author": "O&#39;Brien"}
@@ -136,12 +136,12 @@ def test_marks_of_html_in_json_ld() -> None:
         ("AT&amp;T, R&amp;D; and so on", "AT&T, R&D; and so on"),
     ],
 )
-def test_what_was_escaped_twice(content: str, description: str) -> None:
+def test_double_escaped_text(content: str, description: str) -> None:
     """A mark of HTML that stands in a sentence was escaped once too often; one that it speaks of stays."""
     assert page(f'<meta name="description" content="{content}">').metadata == {"description": description}
 
 
-def test_the_subject_of_a_page_in_a_forum() -> None:
+def test_forum_page_in_json_ld() -> None:
     """Forums say who asked, and when, of the page's subject, not of the page."""
     subject = {"@type": "Question", "name": "Why?", "datePublished": "2024-01-02", "author": {"name": "Ann"}}
     data = json.dumps({"@type": "QAPage", "mainEntity": subject})
@@ -149,7 +149,7 @@ def test_the_subject_of_a_page_in_a_forum() -> None:
     assert found.metadata == {"author": "Ann", "published": "2024-01-02"}
 
 
-def test_an_author_who_is_named_elsewhere() -> None:
+def test_author_by_reference() -> None:
     """JSON-LD's articles point at persons that stand beside them."""
     graph = [{"headline": "H", "author": [{"@id": "#a"}, {"@id": "#none"}]}, {"@id": "#a", "name": "Ann"}]
     data = json.dumps({"@graph": graph})
@@ -175,7 +175,7 @@ def test_line_ends_in_json_ld() -> None:
         ('<meta name="author" content="Ann, Bob">', "Ann, Bob"),
     ],
 )
-def test_who_wrote_it(head: str, author: str) -> None:
+def test_author_precedence(head: str, author: str) -> None:
     """Each author of a paper has an element; what says nothing hides nobody."""
     assert page(head).metadata == {"author": author}
 
@@ -188,29 +188,29 @@ def test_who_wrote_it(head: str, author: str) -> None:
         ("0001-01-01T00:00:00Z", None),
     ],
 )
-def test_dates_as_programs_write_them(value: str, date: str | None) -> None:
+def test_dates_in_program_formats(value: str, date: str | None) -> None:
     """A zone may stand apart, and the first day of all means that none was set."""
     assert page(f'<meta name="date" content="{value}">').metadata.get("published") == date
 
 
-def test_an_address_is_no_section() -> None:
+def test_url_is_no_section() -> None:
     """Some name the section's page instead."""
     assert page('<meta property="article:section" content="https://x.example/blog/">').metadata == {}
 
 
-def test_a_profile_address_is_no_author() -> None:
+def test_profile_url_is_no_author() -> None:
     """OpenGraph's author may be a URL."""
     assert page('<meta property="article:author" content="https://x.example/me">').metadata == {}
 
 
-def test_a_title_of_any_length_is_cut() -> None:
+def test_long_title_is_cut() -> None:
     """A title element that swallowed the page is no title."""
     title = page(f"<title>{'word ' * 100_000}").title
     assert title is not None
     assert len(title) <= 2_000
 
 
-def test_where_a_page_stands() -> None:
+def test_breadcrumbs() -> None:
     """Language, section, trail and neighbours, from the head or from what the page shows."""
     trail = {
         "@type": "BreadcrumbList",
@@ -235,7 +235,7 @@ def test_where_a_page_stands() -> None:
     }
 
 
-def test_the_trail_that_a_page_shows() -> None:
+def test_visible_breadcrumbs() -> None:
     """The first trail's steps, without the signs between them and without pictures."""
     found = page(
         '<nav aria-label="Breadcrumbs"><ol><li><a href="/"><img src="/home.svg"></a></li>'
@@ -245,7 +245,7 @@ def test_the_trail_that_a_page_shows() -> None:
     assert found.metadata == {"breadcrumbs": ["Guide", "Hives"]}
 
 
-def test_a_link_beside_the_trail_is_no_step() -> None:
+def test_link_beside_breadcrumbs_is_ignored() -> None:
     """Read the Docs has a link to the page's source in the same list."""
     html = (
         '<div role="navigation" aria-label="Page navigation"><ul class="wy-breadcrumbs"><li><a href="index.html" '
@@ -269,12 +269,12 @@ def test_a_link_beside_the_trail_is_no_step() -> None:
         ('<meta name="dc.language" content="it"><meta property="og:locale" content="fr">', "language", "fr"),
     ],
 )
-def test_sources_that_disagree_are_always_settled_the_same_way(head: str, field: str, value: str) -> None:
+def test_conflicting_sources_are_deterministic(head: str, field: str, value: str) -> None:
     """The page's own elements, then OpenGraph, then Dublin Core, whatever their order."""
     assert page(f"<html><head>{head}</head><p>x").metadata == {field: value}
 
 
-def test_neighbours_that_only_links_name() -> None:
+def test_previous_and_next_from_links() -> None:
     """A generator that does not name them in the head is known by its links."""
     found = page(
         '<meta name="generator" content="VitePress v1.6"><main class="vp-doc"><h1>T</h1></main>'
@@ -284,7 +284,7 @@ def test_neighbours_that_only_links_name() -> None:
 
 
 @pytest.mark.parametrize("menus", [0, 30, 39, 45])
-def test_a_trail_counts_where_it_is_shown_and_near_the_top(menus: int) -> None:
+def test_breadcrumbs_must_be_visible_and_near_the_top(menus: int) -> None:
     """Not one in a template, nor one after forty other lists."""
     trail = '<ul class="breadcrumb"><li>{}</li></ul>'
     html = (
@@ -293,7 +293,7 @@ def test_a_trail_counts_where_it_is_shown_and_near_the_top(menus: int) -> None:
     assert page(html).metadata == ({"breadcrumbs": ["Guide"]} if menus < 40 else {})
 
 
-def test_a_thousand_authors_are_cut_short() -> None:
+def test_authors_are_limited() -> None:
     """As long a line as any other of the metadata."""
     head = "".join(f'<meta name="citation_author" content="Author {number}">' for number in range(1_000))
     author = page(f"<head>{head}</head><p>x").metadata["author"]

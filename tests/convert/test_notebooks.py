@@ -7,7 +7,7 @@ from tests.convert.pages import markdown
 SPHINX = '<link rel="stylesheet" href="_static/pygments.css"><body>'
 
 
-def test_the_cells_of_nbsphinx_come_without_their_numbers() -> None:
+def test_nbsphinx_cells_have_no_numbers() -> None:
     """The number before a cell looks like code, and is none."""
     html = (
         f'{SPHINX}<div class="body" role="main"><h1>T</h1><div class="nbinput"><div class="prompt highlight-none">'
@@ -18,7 +18,7 @@ def test_the_cells_of_nbsphinx_come_without_their_numbers() -> None:
     assert markdown(html) == "# T\n\n```python\nx\n```\n\n```\n3\n```\n"
 
 
-def test_the_cells_of_nbconvert_come_without_their_numbers_and_once() -> None:
+def test_nbconvert_cells_have_no_numbers() -> None:
     """mkdocs-jupyter adds each cell's code a second time, hidden, for a button to copy."""
     html = (
         '<div class="jp-Cell"><div class="jp-InputPrompt jp-InputArea-prompt">In [1]:</div>'
@@ -29,7 +29,7 @@ def test_the_cells_of_nbconvert_come_without_their_numbers_and_once() -> None:
     assert markdown(html) == "```python\na = 1\nb\n```\n\n```\n2\n```\n"
 
 
-def test_the_cells_of_older_notebooks_come_without_their_numbers() -> None:
+def test_older_notebook_cells_have_no_numbers() -> None:
     """nbconvert's classic template, and all that it wrote before JupyterLab's, call them otherwise."""
     html = (
         '<div class="cell"><div class="input"><div class="prompt input_prompt">In&nbsp;[1]:</div>'
@@ -41,7 +41,7 @@ def test_the_cells_of_older_notebooks_come_without_their_numbers() -> None:
     assert markdown(html) == "```python\n1 + 1\n```\n\n```\n2\n```\n"
 
 
-def test_a_folded_cell_of_myst_nb_has_one_title() -> None:
+def test_collapsed_myst_nb_cell_has_one_title() -> None:
     """Of what its title says when folded and when not, a reader sees one."""
     html = (
         f'{SPHINX}<details class="admonition hide"><summary><p class="collapsed admonition-title">Show it</p>'
@@ -50,7 +50,7 @@ def test_a_folded_cell_of_myst_nb_has_one_title() -> None:
     assert markdown(html) == "<details><summary>Show it</summary>\n\nB\n\n</details>\n"
 
 
-def test_the_examples_of_a_gallery_are_named_once() -> None:
+def test_gallery_examples_are_named_once() -> None:
     """Sphinx-Gallery writes each title as a link and as the text below it, and its own name below all."""
     html = (
         f'{SPHINX}<div class="body" role="main"><h1>T</h1><div class="sphx-glr-thumb"><img src="/a.png" alt="">'
@@ -63,7 +63,7 @@ def test_the_examples_of_a_gallery_are_named_once() -> None:
     )
 
 
-def test_a_picture_for_the_dark_is_not_shown_beside_the_same_for_the_light() -> None:
+def test_dark_variant_of_an_image_is_removed() -> None:
     """MkDocs Material shows one of the two."""
     html = (
         '<meta name="generator" content="mkdocs-1.6.1, mkdocs-material-9.8.1"><p><img src="/a.png#only-light" alt="a">'
@@ -72,7 +72,7 @@ def test_a_picture_for_the_dark_is_not_shown_beside_the_same_for_the_light() -> 
     assert markdown(html) == "![a](https://example.com/a.png#only-light)\n"
 
 
-def test_the_awesome_theme_has_its_contents_beside_the_page() -> None:
+def test_awesome_theme_sidebar_is_removed() -> None:
     """Its list of headings is no part of the page, not even of a notebook with few words."""
     html = (
         f'{SPHINX}<main><div><div id="content" role="main"><h1>T</h1><pre>x</pre><h2 id="a">After</h2></div></div>'

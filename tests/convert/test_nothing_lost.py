@@ -12,7 +12,7 @@ URL = "https://example.com/page"
 
 @pytest.mark.parametrize("holder", ["article", "main"])
 @pytest.mark.parametrize("is_before", [True, False])
-def test_auto_keeps_what_has_its_own_shape_beside_the_content(holder: str, is_before: bool) -> None:
+def test_auto_keeps_structured_blocks(holder: str, is_before: bool) -> None:
     """Little text may be spared beside what a page marks as its content, but no code, table or section."""
     beside = "<h2>Install</h2><pre>pip install x</pre><table><tr><th>k</th></tr><tr><td>v</td></tr></table>"
     content = f"<{holder}><h2>Note</h2><p>Short.</p></{holder}>"
@@ -31,7 +31,7 @@ def test_auto_keeps_what_has_its_own_shape_beside_the_content(holder: str, is_be
         '<button data-bs-target="#a"><span>Question?</span></button><p>Between.</p><div id="a"><p>Answer.</p></div>',
     ],
 )
-def test_a_button_names_what_it_opens(html: str) -> None:
+def test_button_label_of_panel_is_kept(html: str) -> None:
     """An answer says little without its question."""
     text = markdown(html)
     assert text.startswith("**Question?**\n\n")
@@ -48,7 +48,7 @@ def test_a_button_names_what_it_opens(html: str) -> None:
         ("<button class=xSpoiler-button>The <b>end</b></button><div>He did.</div>", "**The end**\n\nHe did.\n"),
     ],
 )
-def test_what_a_button_says_in_the_text_stays(html: str, expected: str) -> None:
+def test_button_within_text_is_kept(html: str, expected: str) -> None:
     """A button in a sentence, a call of an API and a response with its meaning are read, not only pressed."""
     assert markdown(html) == expected
 
@@ -64,12 +64,12 @@ def test_what_a_button_says_in_the_text_stays(html: str, expected: str) -> None:
         ("<textarea class=code></textarea>", ""),
     ],
 )
-def test_code_that_can_be_tried_out_is_a_listing(field: str, expected: str) -> None:
+def test_editable_code_is_a_code_block(field: str, expected: str) -> None:
     """A field with code in it is there to be read first; any other is there to be filled in."""
     assert markdown(f"<p>Text.</p><div>{field}</div>") == f"Text.\n\n{expected}".rstrip("\n") + "\n"
 
 
-def test_a_button_around_a_link_is_the_link() -> None:
+def test_button_around_a_link_is_a_link() -> None:
     """MyST's show more of what they lead to, to who points at them."""
     html = '<p>See <button><a href="#fig">Figure 1</a></button>, or</p><p><button><a href="/b">B</a></button></p>'
     assert markdown(html) == "See [Figure 1](#fig), or\n\n[B](https://example.com/b)\n"
@@ -86,7 +86,7 @@ def test_a_button_around_a_link_is_the_link() -> None:
         "<button><strong>Buy</strong> it</button><p>x</p>",
     ],
 )
-def test_other_buttons_say_nothing(html: str) -> None:
+def test_other_buttons_are_removed(html: str) -> None:
     """A control that opens no part of the page has no place in a file."""
     assert "**" not in markdown(html)
     assert "Copy" not in markdown(html)
@@ -148,12 +148,12 @@ def test_lists_in_a_cell_keep_their_numbers() -> None:
         ("<pre>1 <span style='user-select:none'>$ </span>ls\n<b>2</b>\n\n\n</pre>", "1 $ ls\n2\n\n"),
     ],
 )
-def test_code_is_its_lines_and_no_more(pre: str, code: str) -> None:
+def test_code_has_exactly_its_lines(pre: str, code: str) -> None:
     """Numbers beside lines are no code, wherever they begin, and lines end where the page ends them."""
     assert markdown(f"<p>x</p>{pre}") == f"x\n\n```\n{code}\n```\n"
 
 
-def test_a_number_in_each_row_is_data() -> None:
+def test_number_in_each_row_is_data() -> None:
     """One number beside code numbers its line only if there is nothing else in the table."""
     html = f"<table>{'<tr><td><pre>1</pre></td><td><pre>a</pre></td></tr>' * 2}</table>"
     assert markdown(html).count("```\n1\n```") == 2
@@ -178,7 +178,7 @@ def test_a_number_in_each_row_is_data() -> None:
         ),
     ],
 )
-def test_sources_have_no_numbers_in_their_lines(generator: str, html: str, text: str) -> None:
+def test_source_has_no_line_numbers(generator: str, html: str, text: str) -> None:
     """What a generator writes of the sources themselves is code that can be compiled."""
     assert markdown(f'<meta name="generator" content="{generator}">{html}', content="auto") == text
 
@@ -195,7 +195,7 @@ def test_sources_have_no_numbers_in_their_lines(generator: str, html: str, text:
         ("highlight-python notranslate", "python"),
     ],
 )
-def test_what_wraps_code_is_no_language(name: str, fence: str) -> None:
+def test_wrapper_class_is_no_language(name: str, fence: str) -> None:
     """Names of wrappers may begin like those that name a language."""
     assert markdown(f'<div class="{name}"><pre>x</pre></div>') == f"```{fence}\nx\n```\n"
 
@@ -208,7 +208,7 @@ def test_lines_of_verse_are_not_joined() -> None:
 
 
 @pytest.mark.parametrize(("lang", "fence"), [("go", "go"), ("js", "js"), ("rust", "rust"), ("en", ""), ("en-GB", "")])
-def test_what_pre_says_of_its_language(lang: str, fence: str) -> None:
+def test_language_of_pre(lang: str, fence: str) -> None:
     """`lang` is for what people speak, but some renderers use it for what machines do."""
     assert markdown(f'<pre lang="{lang}"><code>x</code></pre>') == f"```{fence}\nx\n```\n"
 
@@ -224,7 +224,7 @@ def test_what_pre_says_of_its_language(lang: str, fence: str) -> None:
     ],
 )
 @pytest.mark.parametrize("url", ["", URL])
-def test_what_is_embedded_is_linked(html: str, target: str, url: str) -> None:
+def test_embedded_media_are_linked(html: str, target: str, url: str) -> None:
     """Also in a page whose address is not known."""
     page = convert_html(f"<p>See</p>{html}", url=url)
     assert f"{'https://example.com/' if url else ''}{target}" in page.markdown
@@ -240,14 +240,14 @@ def test_gitbooks_hints(kind: str, alert: str) -> None:
     assert markdown(f"{head}<h1>T</h1>{box}").endswith(f"> [!{alert}]\n> Text.\n")
 
 
-def test_text_for_readers_without_scripts_in_many_pieces() -> None:
+def test_noscript_text_in_pieces() -> None:
     """Where that is the page, all of it is."""
     pieces = "".join(f"<noscript><p>Piece {number} of what there is to read.</p></noscript>" for number in range(40))
     text = markdown(f"<div id=app></div>{pieces}")
     assert all(f"Piece {number} of" in text for number in range(40))
 
 
-def test_a_call_that_is_a_link_is_one_line() -> None:
+def test_linked_call_is_one_line() -> None:
     """Swagger UI's, which unfold what can be asked and answered."""
     html = (
         '<button aria-expanded="true"><span>POST</span><div><span><a href="#/pet"><span>/pet</span></a></span>'
@@ -256,13 +256,13 @@ def test_a_call_that_is_a_link_is_one_line() -> None:
     assert markdown(html) == "**POST [/pet](#/pet) Add a pet**\n\nx\n"
 
 
-def test_what_a_response_is_called_stays() -> None:
+def test_response_name_is_kept() -> None:
     """Redoc has each in a button, with its status and what that means."""
     html = "<h3>Responses</h3><div><button><strong>200 </strong><div><p>OK</p></div></button></div><button>Try</button>"
     assert markdown(html) == "### Responses\n\n**200**\n\nOK\n"
 
 
-def test_what_yard_says_of_a_parameter_stands_beside_it() -> None:
+def test_yard_parameter_text_is_beside_it() -> None:
     """A box that is in the line by its style; one with several paragraphs or a list stays below."""
     page = (
         '<div id="content"><h1>C</h1><div class="box_info"><dl><dt>In:</dt></dl></div><ul><li><span>x</span> — '

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.metadata.summary import MAX_HEADING, MAX_HEADINGS, MAX_LANGUAGES, page_meta, read_page_meta
 from sitemirror.model import PageMeta
 from tests.convert.pages import URL
@@ -39,13 +39,13 @@ def test_every_field_is_read() -> None:
     )
 
 
-def test_a_silent_page_says_nothing() -> None:
+def test_page_without_metadata() -> None:
     """What the page does not say stays unknown; its words are counted all the same."""
     assert meta("<p>just text") == PageMeta(word_count=2)
     assert meta("") == PageMeta()
 
 
-def test_relative_urls_count_from_the_base() -> None:
+def test_relative_urls_are_resolved_against_base() -> None:
     """`<base href>` holds for canonical and alternates."""
     found = meta(
         '<base href="https://cdn.example/x/"><link rel=canonical href=y><link rel=alternate hreflang=fr href=z>'
@@ -57,13 +57,13 @@ def test_relative_urls_count_from_the_base() -> None:
 @pytest.mark.parametrize(
     "href", ["", "   ", "javascript:void(0)", "mailto:a@b.c", "http://[", "http://u:p@example.com/"]
 )
-def test_what_is_no_address_is_left_out(href: str) -> None:
+def test_invalid_urls_are_omitted(href: str) -> None:
     """A canonical or alternate that nobody can fetch is as good as absent."""
     found = meta(f'<link rel=canonical href="{href}"><link rel=alternate hreflang=de href="{href}">')
     assert (found.canonical_url, found.hreflang) == (None, ())
 
 
-def test_the_first_title_and_description_count_and_robots_add_up() -> None:
+def test_first_title_wins_and_robots_are_joined() -> None:
     """As search engines read them: all robots rules hold together; later titles do not."""
     found = meta(
         "<svg><title>icon</title></svg><title>A</title><title>B</title><meta name=description content=C>"
@@ -73,7 +73,7 @@ def test_the_first_title_and_description_count_and_robots_add_up() -> None:
     assert (found.title, found.meta_description, found.robots) == ("A", "C", "noindex, nofollow")
 
 
-def test_alternates_without_a_language_are_no_translations() -> None:
+def test_alternates_need_a_language() -> None:
     """Feeds and print versions are alternates too; repeated translations are told once."""
     found = meta(
         '<link rel=alternate type="application/rss+xml" href=/feed><link rel=stylesheet hreflang=de href=/s>'
@@ -82,7 +82,7 @@ def test_alternates_without_a_language_are_no_translations() -> None:
     assert found.hreflang == (("de", "https://example.com/de"),)
 
 
-def test_headings_lose_their_permalinks_and_nothing_else() -> None:
+def test_headings_lose_only_permalinks() -> None:
     """The sign that links a heading to itself is no part of its words; a C# is."""
     found = meta(
         '<h1>Guide<a class=headerlink href="#guide">¶</a></h1><h2><a href="#c">#</a> C#</h2>'
@@ -105,7 +105,7 @@ def test_headings_lose_their_permalinks_and_nothing_else() -> None:
         ("<nav>one</nav><footer>two</footer>", 2),
     ],
 )
-def test_words_are_what_a_reader_would_count(html: str, count: int) -> None:
+def test_word_count(html: str, count: int) -> None:
     """Blocks, cells and line breaks end a word; markup inside a word does not."""
     assert words(html) == count
 
@@ -124,20 +124,20 @@ def test_words_are_what_a_reader_would_count(html: str, count: int) -> None:
         "<frameset><frame src=x><noframes>a b</noframes></frameset>",
     ],
 )
-def test_what_nobody_sees_is_not_counted(html: str) -> None:
+def test_hidden_words_are_not_counted(html: str) -> None:
     """Code, hidden text, form choices and fallbacks are not the page's words."""
     assert words(html) == 0
 
 
-def test_a_page_is_read_without_changing_it() -> None:
+def test_reading_does_not_change_the_page() -> None:
     """The tree can go on to conversion or link rewriting."""
-    document = parse("<title>t</title><h1>a<a href='#a'>#</a></h1><script>x</script><p hidden>y", url=URL)
+    document = parse_html("<title>t</title><h1>a<a href='#a'>#</a></h1><script>x</script><p hidden>y", url=URL)
     before = document.tree.html
     assert read_page_meta(document, 100).h1 == ("a",)
     assert document.tree.html == before
 
 
-def test_charset_is_the_headers() -> None:
+def test_charset_of_the_header_is_used() -> None:
     """Bytes are decoded as for conversion."""
     page = "<title>Größe</title>".encode("iso-8859-1")
     assert page_meta(page, url=URL, charset="iso-8859-1").title == "Größe"
@@ -150,7 +150,7 @@ def test_text_is_one_line_without_controls() -> None:
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in f"{found.title}{found.h1[0]}{found.robots}")
 
 
-def test_a_page_cannot_make_the_answer_large() -> None:
+def test_metadata_size_is_limited() -> None:
     """Every text and list is cut, whatever the page repeats."""
     html = (
         f"<title>{'t' * 10_000}</title>"
@@ -179,7 +179,7 @@ def test_a_page_cannot_make_the_answer_large() -> None:
     ],
     ids=["spans", "hidden", "headings", "permalinks", "wide table"],
 )
-def test_hostile_pages_take_time_in_proportion(html: str) -> None:
+def test_hostile_pages_take_linear_time(html: str) -> None:
     """Nesting and width cost no more than their length."""
     began = time.process_time()
     meta(html)
@@ -193,6 +193,6 @@ def test_wide_tables_are_counted_without_laying_them_out() -> None:
     assert words(html) == 2 * rows + 1
 
 
-def test_numbers_of_a_list_are_no_words() -> None:
+def test_list_numbers_are_no_words() -> None:
     """The numbers before a list's items are the browser's, not the page's."""
     assert words("<ol><li>one<li>two<ul><li>three</ul></ol><ol start=9><li><p>four</ol>") == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.model import NOTHING, Lexicon
 
 
@@ -16,19 +16,19 @@ def read(html: str) -> PageBlocks:
     return PageBlocks(body)
 
 
-def test_an_element_that_holds_nothing_more_is_one_part_with_the_one_around_it() -> None:
+def test_element_with_single_child_is_one_part() -> None:
     """Names of elements around the same blocks are put together, and what they are is handed down."""
     page = "<body id=top><main class=a><div class=b><p class=c>One<p id=d><b>Two</b></div></main><div></div>"
-    parts = Parts(read(page))
+    parts = PageParts(read(page))
     assert parts.names == [" top a b"]
     assert parts.alone == ["c", " d"]
     assert parts.own_flags == [1, 1]
     assert parts.above == [0, 0]
 
 
-def test_a_part_of_several_blocks_has_them_and_what_it_stands_in() -> None:
+def test_part_with_several_blocks() -> None:
     """A list in a section is in the section, and says so of its items."""
-    parts = Parts(read("<p>One</p><section><h2>Two</h2><ul class=x role=menu><li>Three<li>Four</ul></section>"))
+    parts = PageParts(read("<p>One</p><section><h2>Two</h2><ul class=x role=menu><li>Three<li>Four</ul></section>"))
     assert list(zip(parts.starts, parts.ends, parts.parents, strict=True)) == [(0, 4, 0), (1, 4, 0), (2, 4, 1)]
     assert parts.names == ["", "", "x"]
     assert parts.alone == ["", "", "", ""]
@@ -36,33 +36,33 @@ def test_a_part_of_several_blocks_has_them_and_what_it_stands_in() -> None:
     assert parts.loose == []
 
 
-def test_a_block_that_has_no_part_of_its_own_is_what_the_part_around_it_is() -> None:
+def test_block_without_part_uses_the_enclosing_part() -> None:
     """It has no name, and is in whatever that is in."""
-    parts = Parts(read("<main class=x>One<p class=y>Two</main>Three"))
+    parts = PageParts(read("<main class=x>One<p class=y>Two</main>Three"))
     assert (parts.alone, parts.loose) == (["", "y", ""], [0, 2])
     assert parts.own_flags == [1, 1, 0]
 
 
-def test_a_page_of_one_block_has_no_other_part() -> None:
+def test_single_block_has_one_part() -> None:
     """Nothing stands alone in a part where there is nothing else."""
-    parts = Parts(read("<div class=x><p>One</p></div>"))
+    parts = PageParts(read("<div class=x><p>One</p></div>"))
     assert (parts.names, parts.alone, parts.loose, parts.above) == ([" x"], [""], [0], [0])
 
 
 @pytest.mark.parametrize("lists", [1, 100, 255, 256, 400])
-def test_each_block_gets_what_the_part_above_it_has(lists: int) -> None:
+def test_block_inherits_from_parent_part(lists: int) -> None:
     """However many parts there are: their numbers need not fit a byte."""
-    parts = Parts(read("<p>One</p>" + "<ul><li>Two<li>Three</ul>" * lists))
+    parts = PageParts(read("<p>One</p>" + "<ul><li>Two<li>Three</ul>" * lists))
     values = [number % 251 for number in range(len(parts.starts))]
     assert parts.of_blocks(values) == bytes(values[part] for part in parts.above)
     assert len(parts.starts) == lists + 1
 
 
 @pytest.mark.parametrize("lists", [1, 300])
-def test_each_block_gets_what_the_parts_farther_above_have(lists: int) -> None:
+def test_block_inherits_from_ancestor_parts(lists: int) -> None:
     """Above the page there is the page."""
     part = "<div><p>One</p><div><p>Two</p><div><p>Three</p><ul><li>Four<li>Five</ul></div></div></div>"
-    parts = Parts(read("<p>Zero</p>" + part * lists))
+    parts = PageParts(read("<p>Zero</p>" + part * lists))
     values = [number % 251 for number in range(len(parts.starts))]
     above = parts.above
     for column in parts.above_blocks(values, 4):
@@ -70,7 +70,7 @@ def test_each_block_gets_what_the_parts_farther_above_have(lists: int) -> None:
         above = [parts.parents[part] for part in above]
 
 
-def test_names_are_worth_what_all_of_their_words_are() -> None:
+def test_class_names_are_scored_by_words() -> None:
     """Each word of each name counts, also twice; a byte is never left."""
     names = Lexicon({"main": 20, "side": -90, "text": 100}).judged_names
     assert names["mainText main"] == 255

@@ -11,19 +11,19 @@ URL = "https://example.com/"
 
 @pytest.mark.parametrize("content", ["auto", "main", "full"])
 @pytest.mark.parametrize("tag", ["button", "select", "label", "img", "noscript", "video", "svg", "math", "em"])
-def test_any_element_may_call_itself_the_main_one(tag: str, content: str) -> None:
+def test_any_element_can_be_main(tag: str, content: str) -> None:
     """The renderer crashes on elements without a parent that end with a no-break space: it never meets one."""
     page = convert_html(f'<p>Above.</p><{tag} role="main">Text &nbsp;</{tag}>', url=URL, content=content)
     assert page.markdown.startswith(("Above.", "Text"))
 
 
-def test_a_title_that_says_nothing_is_no_heading() -> None:
+def test_empty_title_is_no_heading() -> None:
     """It stands outside the main part, and is taken in as its title only if it has words."""
     html = "<header><h1>&nbsp;</h1></header><main><p>Hello there.</p></main>"
     assert convert_html(html, url=URL).markdown == "Hello there.\n"
 
 
-def test_the_frames_of_a_page_are_links_whatever_they_are_called() -> None:
+def test_frames_are_links() -> None:
     """The list of them is an element of our own making, and rendered as one of the page's."""
     html = '<frameset><frame src="a.html" title="One &nbsp;"><frame src="b.html"></frameset>'
     markdown = convert_html(html, url=URL).markdown

@@ -11,7 +11,7 @@ ASCIIDOCTOR = '<meta name="generator" content="Asciidoctor 2.0.23">'
 MATHJAX = '<script src="https://cdn.example.com/mathjax/MathJax.js"></script>'
 
 
-def test_an_admonition_keeps_the_table_inside_it() -> None:
+def test_admonition_keeps_its_table() -> None:
     """Asciidoctor draws its boxes with a table; one of the author's own inside it is content."""
     html = f"""{ASCIIDOCTOR}<div class="admonitionblock warning"><table><tr>
         <td class="icon"><i class="fa icon-warning" title="Warning"></i></td>
@@ -30,20 +30,20 @@ def test_an_admonition_keeps_the_table_inside_it() -> None:
     ],
     ids=["icons", "signs", "controls"],
 )
-def test_tasks_are_tasks_however_their_boxes_are_drawn(done: str, to_do: str) -> None:
+def test_task_list_variants(done: str, to_do: str) -> None:
     """Asciidoctor has three ways to draw the box of a task."""
     html = f"""{ASCIIDOCTOR}<div class="ulist checklist"><ul class="checklist">
         <li><p>{done} one</p></li><li><p>{to_do} two</p></li><li><p>three</p></li></ul></div>"""
     assert [line for line in markdown(html).splitlines() if line] == ["- [x] one", "- [ ] two", "- three"]
 
 
-def test_what_asciidoctor_strikes_out_is_struck_out() -> None:
+def test_asciidoctor_strikethrough() -> None:
     """Its role for that is a class name, not an element."""
     assert markdown(f'{ASCIIDOCTOR}<p>a <span class="line-through">b</span> c</p>') == "a ~~b~~ c\n"
 
 
 @pytest.mark.parametrize("content", ["auto", "main", "full"])
-def test_footnotes_behind_the_content_belong_to_it(content: str) -> None:
+def test_footnotes_after_the_content_are_kept(content: str) -> None:
     """Asciidoctor puts them outside the element that has the text; they come along, and are referred to."""
     html = f"""{ASCIIDOCTOR}<div id="header"><h1>T</h1></div><div id="content"><p>Text<sup class="footnote">[<a
         id="_footnoteref_1" class="footnote" href="#_footnotedef_1">1</a>]</sup>.</p></div>
@@ -65,7 +65,7 @@ def test_delimiters_without_a_script_are_text() -> None:
     assert "$" not in markdown(r"<p>In a regular expression, \(x\) is a group.</p>")
 
 
-def test_a_docsy_page_is_known_by_its_scripts() -> None:
+def test_docsy_is_recognised_by_scripts() -> None:
     """Hugo signs the home page alone, so a theme's alerts on other pages must be known without it."""
     html = """<script src="/js/tabpane-persist.js"></script>
         <div class="td-alert alert alert-caution" role="alert"><div class="td-alert-heading alert-heading">Mind</div>
@@ -76,12 +76,12 @@ def test_a_docsy_page_is_known_by_its_scripts() -> None:
 @pytest.mark.parametrize(
     "text", ["\n        graph LR\n  A --> B\n    ", "\n    graph LR\n      A --> B\n", "graph LR\n  A --> B"]
 )
-def test_a_diagram_keeps_its_own_indentation_only(text: str) -> None:
+def test_diagram_is_dedented(text: str) -> None:
     """What the page's markup set the diagram in by is not part of it."""
     assert markdown(f'<pre class="mermaid">{text}</pre>') == "```mermaid\ngraph LR\n  A --> B\n```\n"
 
 
-def test_a_drawn_emoji_is_its_character() -> None:
+def test_emoji_image_becomes_character() -> None:
     """Material and others draw emoji as pictures; the character says the same without another site's help."""
     picture = '<img alt="✅" class="twemoji" src="https://cdn.example.com/2705.svg" title=":white_check_mark:">'
     assert markdown(f"<table><tr><th>a<tr><td>{picture}</table>") == "| a |\n| --- |\n| ✅ |\n"
@@ -100,7 +100,7 @@ def test_a_drawn_emoji_is_its_character() -> None:
         ("<table><tr><th>h<tr><td>a<i><br>b</i></table>", "| h |\n| --- |\n| a<br>*b* |"),
     ],
 )
-def test_breaks_and_emphasis_come_back(html: str, expected: str) -> None:
+def test_breaks_and_emphasis_round_trip(html: str, expected: str) -> None:
     """Line breaks at the ends of emphasis, and emphasis in emphasis of its own kind, are read as they were written."""
     assert markdown(html) == expected + "\n"
     assert markdown(MarkdownIt().enable("table").render(expected)) == expected + "\n"

@@ -45,18 +45,18 @@ from tests.convert.pages import markdown
         ('<div class="alert alert-info alert-dismissible fade show" role="alert">News</div><p>x</p>', "News\n\nx\n"),
     ],
 )
-def test_boxes_are_alerts(html: str, text: str) -> None:
+def test_admonition_boxes_become_alerts(html: str, text: str) -> None:
     """The kind is kept, the title where it says more than the kind, and a page is no box."""
     assert markdown(html) == text
 
 
-def test_an_alert_without_a_text_does_not_take_the_next_one() -> None:
+def test_empty_alert_does_not_merge_with_the_next() -> None:
     """A paragraph right below the line that names the kind would be read as part of the quote."""
     html = '<div class="admonition note"><p class="admonition-title">Note</p></div><p>Next.</p>'
     assert markdown(html) == "> [!NOTE]\n\nNext.\n"
 
 
-def test_an_alert_of_the_site_is_no_part_of_a_page() -> None:
+def test_site_wide_alert_is_removed() -> None:
     """What is told on every page stands outside the content, and stays there."""
     html = '<div class="alert alert-info" role="alert">News</div><main><h1>T</h1><p>x</p></main>'
     assert markdown(html, content="auto") == "# T\n\nx\n"
@@ -84,12 +84,12 @@ def test_an_alert_of_the_site_is_no_part_of_a_page() -> None:
         ),
     ],
 )
-def test_a_title_of_ones_own_leaves_the_kind(generator: str, box: str, text: str) -> None:
+def test_custom_title_keeps_the_kind(generator: str, box: str, text: str) -> None:
     """A generator's box is of the kind that its name says, whatever its title is."""
     assert markdown(f'<meta name="generator" content="{generator}">{box}') == text
 
 
-def test_tabs_are_labelled_groups() -> None:
+def test_tabs_become_labelled_groups() -> None:
     """Each panel stands under its label, also where labels and panels are told apart by ids or only one is there."""
     html = (
         '<div role="tablist"><button role="tab" id="a" aria-controls="pb">A</button><button role="tab" id="b" '
@@ -104,7 +104,7 @@ def test_tabs_are_labelled_groups() -> None:
     assert markdown(one) == "- **A**\n\n- **B**\n\n  of B\n"
 
 
-def test_headings_in_tabs_stay_headings() -> None:
+def test_headings_in_tabs_are_kept() -> None:
     """A panel with sections of its own is not put in a list."""
     html = (
         '<div><ul role="tablist"><li role="tab">A</li><li role="tab">B</li></ul><div role="tabpanel"><h2>H</h2><p>x</p>'
@@ -113,7 +113,7 @@ def test_headings_in_tabs_stay_headings() -> None:
     assert markdown(html) == "**A**\n\n## H\n\nx\n\n**B**\n\ny\n"
 
 
-def test_definitions_are_items() -> None:
+def test_definitions_become_items() -> None:
     """Terms lead their definitions; several of either keep together; in a cell nothing is broken."""
     assert markdown("<dl><dt>a<dt>b<dd>c<dd>d<dt><code>-x</code><dd>e</dl>") == (
         "- **a**\n\n  **b**\n\n  c\n\n  d\n\n- `-x`\n\n  e\n"
@@ -134,7 +134,7 @@ def test_definitions_are_items() -> None:
     assert "b" in cell
 
 
-def test_footnotes_that_nobody_refers_to_stay_text() -> None:
+def test_unreferenced_footnotes_stay_text() -> None:
     """A footnote without a reference would not be shown; it is kept as it is."""
     html = (
         '<p>x<sup><a href="#n1" id="r1">1</a></sup></p><section class="footnotes"><ol><li id="n1"><p>One '
@@ -160,7 +160,7 @@ def test_footnotes_that_nobody_refers_to_stay_text() -> None:
         ("<table><tr><th>h<tr><td><math display=block><mi>x</mi></math></table>", "| h |\n| --- |\n| $x$ |\n"),
     ],
 )
-def test_formulas_are_tex(html: str, text: str) -> None:
+def test_formulas_become_tex(html: str, text: str) -> None:
     """TeX where the page has it, else spelled out from MathML."""
     assert markdown(html) == text
 
@@ -178,7 +178,7 @@ def test_no_formula_or_summary_is_markup() -> None:
         assert "<script" not in markdown(html).replace("`<script", "")
 
 
-def test_folded_sections_stay_folded() -> None:
+def test_collapsed_sections_become_details() -> None:
     """Summary and state are kept; a summary with a heading is that heading, one with a link a line, and a cell has
     no sections.
     """
@@ -192,7 +192,7 @@ def test_folded_sections_stay_folded() -> None:
     assert "<details" not in markdown("<table><tr><th>h<tr><td><details><summary>s</summary>x</details></table>")
 
 
-def test_emphasis_in_a_summary_stays() -> None:
+def test_emphasis_in_a_summary_is_kept() -> None:
     """It is written with tags, since Markdown's signs mean nothing there; emphasis of all of it says nothing."""
     folded = "<details><summary>{}</summary>\n\nx\n\n</details>\n"
     for said, told in (
@@ -222,7 +222,7 @@ def test_lists_and_code_in_a_cell_keep_their_lines() -> None:
     )
 
 
-def test_readings_stand_beside_their_characters() -> None:
+def test_ruby_readings_are_beside_their_characters() -> None:
     """Ruby in parentheses, other scripts as they are."""
     assert markdown("<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> שלום</p>") == "漢(kan) שלום\n"
 
@@ -235,12 +235,12 @@ def test_readings_stand_beside_their_characters() -> None:
         '<div class="mermaid"><details><summary>s</summary><table><tr><td><ul><li>x</ul></table></details></div>',
     ],
 )
-def test_what_leaves_the_page_takes_nothing_along(html: str) -> None:
+def test_removed_elements_take_no_text_along(html: str) -> None:
     """A part that a rule has taken out can be met again on the way, and is passed over."""
     assert "end" in markdown(html + "<p>end</p>")
 
 
-def test_the_signs_of_a_diff_that_a_style_sheet_shows() -> None:
+def test_diff_signs_from_style_sheets() -> None:
     """Expressive Code draws the signs of changed lines; in a file they have to stand in the code."""
     lines = (("del", "a"), ("ins", "b"), ("", "c"))
     rows = "".join(
@@ -249,14 +249,14 @@ def test_the_signs_of_a_diff_that_a_style_sheet_shows() -> None:
     assert markdown(f'<pre data-language="diff"><code>{rows}</code></pre>') == "```diff\n-a\n+b\n c\n```\n"
 
 
-def test_a_title_that_names_another_kind_is_the_kind() -> None:
+def test_title_determines_the_kind() -> None:
     """A note that is entitled `Important` is read as important, whatever box it is drawn in."""
     title = '<p class="starlight-aside__title">Important</p>'
     box = f'<aside class="starlight-aside starlight-aside--note">{title}<p>x</aside>'
     assert markdown(box) == "> [!IMPORTANT]\n> x\n"
 
 
-def test_a_heading_of_the_notes_that_is_not_seen() -> None:
+def test_hidden_heading_of_footnotes() -> None:
     """What only a screen reader reads above the footnotes is left out, in a box of its own too."""
     heading = '<div class="wrapper"><h2 class="sr-only" id="l">Footnotes</h2></div>'
     html = f'<p>x<sup><a href="#n">1</a></sup></p><section class="footnotes">{heading}<ol><li id="n">y</ol></section>'
@@ -274,13 +274,13 @@ def test_a_heading_of_the_notes_that_is_not_seen() -> None:
         "<pre>one <pre>two</pre> three</pre>",
     ],
 )
-def test_what_stands_in_what_takes_its_place_is_not_lost(html: str) -> None:
+def test_fallback_content_is_kept(html: str) -> None:
     """Broken pages have notes in the links to them and panels in their tabs: all words come out."""
     text = markdown(html)
     assert all(word in text for word in ("one", "two", "three", "four") if word in html)
 
 
-def test_a_title_is_said_once() -> None:
+def test_title_is_written_once() -> None:
     """Where a page has it above its text and in it, as the manuals of Texinfo do; elsewhere it is a heading."""
     assert markdown("<h1>T</h1><h1>T</h1><p>x</p>") == "# T\n\nx\n"
     assert markdown("<h1>T</h1><h1>U</h1>") == "# T\n\n# U\n"
@@ -313,7 +313,7 @@ _DRAWN = (
         ("What <q>it</q> is", 'What "it" is'),
     ],
 )
-def test_a_title_is_more_than_its_words(said: str, told: str) -> None:
+def test_title_with_markup(said: str, told: str) -> None:
     """A formula is said once, a power is no digit, and keys and quotations are told as elsewhere: in notes, folded
     sections and tabs."""
     note = f'<div class="admonition tip"><p class="admonition-title">{said}</p><p>x</p></div>'
@@ -330,14 +330,14 @@ def test_a_title_is_more_than_its_words(said: str, told: str) -> None:
     assert markdown(tabs) == f"- **{told}**\n\n  a\n\n- **B**\n\n  b\n"
 
 
-def test_what_is_raised_in_a_link_stays_raised() -> None:
+def test_superscript_in_a_link_is_kept() -> None:
     """A power in the words of a link is no digit; the mark of a footnote is a link as it is."""
     assert markdown('<p><a href="/x">10<sup>5</sup> m</a></p>') == "[10<sup>5</sup> m](https://example.com/x)\n"
     assert markdown('<p><a href="/x"><sup>1</sup></a></p>') == "[1](https://example.com/x)\n"
     assert markdown('<p><a href="#x">a<sup>1</sup></a></p>') == "[a1](#x)\n"
 
 
-def test_a_heading_for_the_ear_is_a_heading() -> None:
+def test_screen_reader_heading_is_kept() -> None:
     """A box that a screen reader calls one, of the level that it names; what holds more than a line is none."""
     html = '<div role="heading" aria-level="3">A <em>b</em></div><p>x</p><div role="heading"><div>C</div></div><p>y</p>'
     assert markdown(html) == "### A *b*\n\nx\n\n## C\n\ny\n"
@@ -363,7 +363,7 @@ def test_a_heading_for_the_ear_is_a_heading() -> None:
         ('<button class="copy" aria-expanded="false"> and Rowlocks</button>', "## Oars and Rowlocks"),
     ],
 )
-def test_a_button_that_copies_a_heading_is_no_word_of_it(button: str, heading: str) -> None:
+def test_copy_button_in_heading_is_removed(button: str, heading: str) -> None:
     """One that says what the heading is about, or is all of it, stays."""
     assert markdown(f"<h2>Oars{button}</h2><p>Two of them.</p>") == f"{heading}\n\nTwo of them.\n"
     assert markdown('<h2><button class="copy-link">Oars</button></h2>') == "## Oars\n"

@@ -30,7 +30,7 @@ def letters(text: str) -> str:
 
 
 @pytest.mark.parametrize("source", sorted(GOLDEN.glob("*.html")), ids=lambda path: path.stem)
-def test_a_page_whose_maker_is_unknown_keeps_its_structure(source: Path) -> None:
+def test_unknown_generator_keeps_structure(source: Path) -> None:
     """Without its head a generator's page is judged block by block, and no heading or line of code is lost."""
     expected = source.with_suffix(".md").read_text(encoding="utf-8").partition("\n---\n")[2]
     html = _HEAD.sub("<head></head>", source.read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def made_page(random: Random) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_main_part_of_a_page_keeps_headings_tables_and_code(seed: int) -> None:
+def test_main_element_keeps_headings_tables_and_code(seed: int) -> None:
     """Whatever a section is called and holds, in the part that the page marks as its main one they all stay."""
     html, wanted = made_page(Random(seed))
     text = markdown(html, content="auto")
@@ -90,13 +90,13 @@ def kept(html: str, odds: dict[str, float], titles: str = "") -> str:
     return " ".join(text for text, one in zip(reading.texts, is_kept, strict=True) if one)
 
 
-def test_a_heading_stays_with_what_it_is_the_heading_of() -> None:
+def test_heading_is_kept_with_its_text() -> None:
     """A heading over kept text is kept, those above it, and those of its rank beside it; one somewhere else is not."""
     html = "<div><h2>a</h2><h3>b</h3><p>text</p><h3>c</h3><p>no</p><h2>d</h2></div><div><h2>e</h2><p>no</p></div>"
     assert kept(html, {"text": 5.0}) == "a b text c d"
 
 
-def test_headings_of_menus_do_not_stay_for_the_one_that_does() -> None:
+def test_headings_of_removed_menus_are_removed() -> None:
     """Where a list of links goes, its heading goes with it, whatever its neighbours head."""
     link = "<ul><li><a href=/>no</a></ul>"
     html = f"<div><h3>a</h3>{link}<h3>b</h3><p>text</p><h3>c</h3>{link}<h3>d</h3><img src=x></div>"
@@ -114,19 +114,19 @@ def test_headings_of_menus_do_not_stay_for_the_one_that_does() -> None:
         ("<h1>How to</h1><h1>Row</h1>", "text"),
     ],
 )
-def test_the_title_above_everything_else_stays(heading: str, expected: str) -> None:
+def test_title_above_everything_is_kept(heading: str, expected: str) -> None:
     """The page's one h1 is kept if the page is called so, though nothing stands beside it; a site's name is not."""
     html = f"<div class=hero>{heading}<p>no</p></div><div><p>text</p></div>"
     assert kept(html, {"text": 5.0}, "how to row - boats") == expected
 
 
-def test_a_heading_in_a_box_of_its_own_stays_with_the_text_beside_the_box() -> None:
+def test_heading_in_its_own_box_is_kept() -> None:
     """What a heading stands over is what stands behind it in the smallest part that holds more than the heading."""
     html = "<section><div><h2>a</h2></div><div><p>text</p></div></section><section><div><h2>b</h2></div></section>"
     assert kept(html, {"text": 5.0}) == "a text"
 
 
-def test_a_caption_stays_with_what_it_is_the_caption_of() -> None:
+def test_caption_is_kept_with_its_figure() -> None:
     """Of a table that is kept, and of code, which always is; not of a picture, which goes with the text around it."""
     table = "<table><tr><th>a<th>b<tr><td>c<td>d</table>"
     assert kept(f"<figure>{table}<figcaption>e</figcaption></figure>", {"d": 5.0}) == "a b c d e"
@@ -135,19 +135,19 @@ def test_a_caption_stays_with_what_it_is_the_caption_of() -> None:
     assert kept(html, {"text": 5.0}) == "text"
 
 
-def test_a_table_is_kept_whole() -> None:
+def test_table_is_kept_whole() -> None:
     """One cell that is content makes the table content, unless it is a table for layout."""
     cells = "<tr><{0}>a<td>b<tr><td>c<td>d"
     assert kept(f"<table>{cells.format('th')}</table>", {"d": 5.0}) == "a b c d"
     assert kept(f"<table>{cells.format('td')}</table>", {"d": 5.0}) == "d"
 
 
-def test_code_stays_wherever_it_stands() -> None:
+def test_code_is_kept_everywhere() -> None:
     """No site puts code into its menus."""
     assert kept("<div><p>no</p><pre>code</pre><p>text</p></div>", {"text": 5.0}) == "code text"
 
 
-def test_a_heading_within_a_link_to_itself_is_no_link() -> None:
+def test_self_linked_heading_is_no_link() -> None:
     """As within the heading, a permalink around it says nothing; a link to another place does."""
     html = '<a href="#a" id="a"><h2>A</h2></a><a href="#b"><h2 id="b">B</h2></a><a href="#a"><h2 id="c">C</h2></a>'
     assert markdown(html) == "## A\n\n## B\n\n## [C](#a)\n"

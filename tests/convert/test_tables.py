@@ -23,7 +23,7 @@ def test_pipes_are_escaped() -> None:
     assert markdown(html) == "| a\\|b | c |\n| --- | --- |\n| `x\\|y` | z |\n"
 
 
-def test_blocks_in_a_cell_stay_on_its_line() -> None:
+def test_blocks_in_a_cell_are_one_line() -> None:
     """Paragraphs, breaks and lists in a cell do not break the row."""
     html = "<table><tr><th>k<th>v<tr><td>a<br>b<td><p>c</p><p>d</p><ul><li>e<li>f</ul></table>"
     assert markdown(html) == "| k | v |\n| --- | --- |\n| a<br>b | c<br>d<br>- e<br>- f |\n"
@@ -50,7 +50,7 @@ def test_spans_and_ragged_rows_are_filled(html: str, cells: list[list[str]]) -> 
     assert rows(f"<table>{html}</table>") == cells
 
 
-def test_no_table_brings_its_own_markup() -> None:
+def test_cell_text_is_escaped() -> None:
     """A table that the renderer would copy as HTML cannot carry a handler or a script along."""
     html = "<table onclick=x()><tr><td colspan=2 onmouseover=x()>a<img src=/i onerror=x()><tr><td>b</table>"
     text = markdown(html)
@@ -59,7 +59,7 @@ def test_no_table_brings_its_own_markup() -> None:
     assert "onclick" not in text
 
 
-def test_a_huge_span_stays_small() -> None:
+def test_huge_span_is_limited() -> None:
     """A million columns by attribute do not become a million cells."""
     assert len(markdown("<table><tr><td colspan=1000000 rowspan=1000000>a<tr><td>b</table>")) < 10_000
 
@@ -71,7 +71,7 @@ def test_layout_tables_are_flattened() -> None:
     assert markdown('<table role="presentation"><tr><td>a</td><td>b</td></tr></table>') == "a\n\nb\n"
 
 
-def test_a_caption_is_kept() -> None:
+def test_caption_is_kept() -> None:
     """The caption stands above the table."""
     assert markdown("<table><caption>Sizes</caption><tr><th>a</table>") == "Sizes\n\n| a |\n| --- |\n"
 
@@ -120,7 +120,7 @@ def test_rows_without_a_header_keep_together(html: str, text: str) -> None:
         "<tr><td>Code</td><td><pre>a</pre></td></tr>",
     ],
 )
-def test_what_only_stands_side_by_side_is_no_table(rows: str) -> None:
+def test_layout_columns_are_no_table(rows: str) -> None:
     """Numbers beside code, pictures, menus, columns of text and parts of a page are told one after the other."""
     assert "---" not in markdown(f"<table>{rows}</table>")
 
@@ -139,12 +139,12 @@ def test_what_only_stands_side_by_side_is_no_table(rows: str) -> None:
         ("<tr><th align=right>| --- |</th></tr><tr><td>---</td></tr>", "| \\| --- \\| |\n| ---: |\n| --- |\n"),
     ],
 )
-def test_columns_keep_their_side(html: str, text: str) -> None:
+def test_columns_keep_their_alignment(html: str, text: str) -> None:
     """The header says it in one of many ways; that a header stands in the middle says nothing of its column."""
     assert markdown(f"<table>{html}</table>") == text
 
 
-def test_each_table_has_sides_of_its_own() -> None:
+def test_alignment_is_per_table() -> None:
     """Those of one say nothing of the next, of what is in code, or of a table in a cell."""
     plain = "<table><tr><th>a</th></tr></table>"
     right = "<table><tr><th align=right>a</th></tr></table>"
@@ -156,7 +156,7 @@ def test_each_table_has_sides_of_its_own() -> None:
     assert markdown(f"<ul><li>x{right}</li></ul>") == "- x\n  | a |\n  | ---: |\n"
 
 
-def test_no_sides_without_a_table() -> None:
+def test_no_alignment_without_a_table() -> None:
     """A page with our own signs in its text gains nothing."""
     assert markdown("<p>\ufde2r\ufde2 a</p><pre>\ufde2rr\ufde2\n| --- |</pre>") == "a\n\n```\n\n| --- |\n```\n"
 
@@ -169,12 +169,12 @@ def test_no_sides_without_a_table() -> None:
         '<i class="fa fa-check"></i><span class="visually-hidden">Yes</span>',
     ],
 )
-def test_icons_say_what_a_cell_says(icon: str) -> None:
+def test_icons_in_cells_become_text(icon: str) -> None:
     """A cell that shows nothing but an icon has the word for it, not nothing."""
     assert rows(f"<table><tr><th>a<th>b<tr><td>x<td>{icon}</table>") == [["a", "b"], ["x", "Yes"]]
 
 
-def test_text_that_nobody_sees_stays_out_of_cells() -> None:
+def test_hidden_text_in_cells_is_removed() -> None:
     """Where a cell shows words, or no icon, those that nobody sees are no part of it."""
     html = (
         '<tr><th>a<th>b<tr><td>1 <span class="sr-only">one</span><td><span class="sr-only">two</span>'
@@ -183,7 +183,7 @@ def test_text_that_nobody_sees_stays_out_of_cells() -> None:
     assert rows(f"<table>{html}</table>") == [["a", "b"], ["1", ""], ["2", ""]]
 
 
-def test_a_table_in_a_cell_has_a_line_for_each_row() -> None:
+def test_nested_table_has_a_line_per_row() -> None:
     """Its cells stay apart, and so do its rows."""
     inner = "<table><thead><tr><th>Name<th>Type</thead><tr><td>a<td>int</table>"
     html = f"<table><tr><th>k<th>v<tr><td>o<td>opts{inner}</table>"
@@ -193,14 +193,14 @@ def test_a_table_in_a_cell_has_a_line_for_each_row() -> None:
 @pytest.mark.parametrize(
     "order", [("thead", "tfoot", "tbody"), ("tfoot", "thead", "tbody"), ("thead", "tbody", "tfoot")]
 )
-def test_sums_stand_below_what_they_sum_up(order: tuple[str, ...]) -> None:
+def test_footer_rows_are_last(order: tuple[str, ...]) -> None:
     """A browser shows a table's foot at its end, wherever it is written."""
     parts = {"thead": "<tr><th>a<th>b", "tbody": "<tr><td>x<td>3", "tfoot": "<tr><td>sum<td>3"}
     html = "".join(f"<{name}>{parts[name]}</{name}>" for name in order)
     assert rows(f"<table>{html}</table>") == [["a", "b"], ["x", "3"], ["sum", "3"]]
 
 
-def test_a_line_break_at_the_end_of_a_cell_breaks_nothing() -> None:
+def test_trailing_line_break_in_a_cell_is_dropped() -> None:
     """Only what stands between lines is kept."""
     assert rows("<table><tr><th>a<th>b<tr><td>c<br>d<br> <td>e</table>") == [["a", "b"], ["c<br>d", "e"]]
 
@@ -211,26 +211,26 @@ def test_empty_blocks_in_a_cell_leave_no_line() -> None:
     assert markdown(html) == "| 4 |  |\n| --- | --- |\n| a<br>\\|<br>b | c<br>d |\n"
 
 
-def test_code_in_a_cell_has_no_blanks_at_its_ends() -> None:
-    """A cell has no blanks of its own, and a renderer takes those of code away."""
-    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a`b c` |\n| --- |\n"
+def test_code_in_a_cell_is_trimmed() -> None:
+    """A cell has no blanks of its own, and a renderer takes those of code away: they stand around it."""
+    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a `b c` |\n| --- |\n"
 
 
-def test_a_column_without_a_header_is_no_table() -> None:
+def test_single_column_without_header_is_no_table() -> None:
     """Where nothing stands beside anything, a table only draws a box around a text, or parts its lines."""
     assert markdown("<table><tr><td>A <b>box</b>.</td></tr></table>") == "A **box**.\n"
     assert markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>") == "one\n\ntwo\n"
     assert markdown("<table><tr><th>h</th></tr><tr><td>one</td></tr></table>") == "| h |\n| --- |\n| one |\n"
 
 
-def test_a_row_that_only_sets_a_text_in_is_no_table() -> None:
+def test_indentation_row_is_no_table() -> None:
     """Forums indent an answer by an empty cell and a picture that nobody sees."""
     row = '<td><img src="s.gif" width="40" height="1"></td><td></td><td>An answer.<p>And more.</td>'
     assert markdown(f"<table><tr>{row}</tr></table>") == "An answer.\n\nAnd more.\n"
     assert markdown("<table><tr><td>a</td><td>b</td></tr></table>") == "| a | b |\n| --- | --- |\n"
 
 
-def test_a_fraction_within_a_line_stays_in_it() -> None:
+def test_inline_fraction() -> None:
     """Wikis without formulas draw one as a table of two rows."""
     fraction = "<table><tr><td>π</td></tr><tr><td>n+1</td></tr></table>"
     html = f"<div>For any z, <span>acos(z) - <span class=t-mfrac>{fraction}</span></span></div>"
@@ -246,13 +246,13 @@ def test_a_fraction_within_a_line_stays_in_it() -> None:
         ("frac", "a</td><td>b", "c</td><td>d"),
     ],
 )
-def test_what_a_line_cannot_hold_is_no_fraction(name: str, above: str, below: str) -> None:
+def test_block_table_is_no_fraction(name: str, above: str, below: str) -> None:
     """Powers, links, several columns, and names that only sound like it."""
     table = f"<table><tr><td>{above}</td></tr><tr><td>{below}</td></tr></table>"
     assert not re.search(r"\w/\w|\)/", markdown(f"<div class={name}>{table}</div>").replace("example.com/", ""))
 
 
-def test_boxes_that_are_called_a_table_are_one() -> None:
+def test_elements_with_table_roles_are_tables() -> None:
     """What a screen reader is told to be a table is read as one."""
     html = (
         '<div role="table"><div role="rowgroup"><div role="row"><span role="columnheader">A</span>'
@@ -262,13 +262,13 @@ def test_boxes_that_are_called_a_table_are_one() -> None:
     assert markdown(html) == "| A | B |\n| --- | --- |\n| 1 | - x<br>- y |\n"
 
 
-def test_boxes_with_more_than_cells_are_no_table() -> None:
+def test_boxes_with_other_content_are_no_table() -> None:
     """A word beside the cells would be lost."""
     row = '<div role="row"><div role="cell">1</div><div role="cell">2</div></div>'
     assert markdown(f'<div role="table"><p>Word</p>{row}{row}</div>') == "Word\n\n1\n\n2\n\n1\n\n2\n"
 
 
-def test_boxes_with_pictures_or_cells_in_cells_are_no_table() -> None:
+def test_boxes_with_images_or_nested_cells_are_no_table() -> None:
     """A picture beside the cells would be lost, and a word as long as a cell that is counted twice."""
     row = '<div role="row"><div role="cell">1</div><div role="cell">2</div></div>'
     picture = markdown(f'<div role="table"><div role="row"><img src="a.png" alt="A"></div>{row}{row}</div>')
@@ -277,7 +277,7 @@ def test_boxes_with_pictures_or_cells_in_cells_are_no_table() -> None:
     assert "Word" in markdown(f'<div role="table">{nested}{row}</div>')
 
 
-def test_org_names_the_side_of_a_column() -> None:
+def test_org_column_alignment() -> None:
     """By a class of its own."""
     assert markdown('<table><tr><th class="org-right">A<th>B<tr><td>1<td>2</table>').splitlines()[1] == "| ---: | --- |"
 
@@ -290,18 +290,18 @@ def test_org_names_the_side_of_a_column() -> None:
         ("<figure><img src=/i alt=I><figcaption>C</figcaption></figure>", "![I](https://example.com/i)<br>C"),
     ],
 )
-def test_what_has_a_line_of_its_own_has_it_in_a_cell(cell: str, said: str) -> None:
+def test_lines_in_a_cell_are_kept(cell: str, said: str) -> None:
     """Headings, what a fold is called, and captions."""
     assert markdown(f"<table><tr><th>A<th>B<tr><td>{cell}<td>x</table>").splitlines()[-1] == f"| {said} | x |"
 
 
-def test_a_caption_of_several_lines_stands_above_its_table() -> None:
+def test_multiline_caption_is_above_the_table() -> None:
     """Its headings and paragraphs are no cells."""
     html = "<table><caption><h3>H</h3><p>a<br>b</p></caption><tr><th>A<th>B<tr><td>1<td>2</table>"
     assert markdown(html) == "### H\n\na\\\nb\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n"
 
 
-def test_tasks_in_a_cell_keep_their_ticks() -> None:
+def test_tasks_in_a_cell_are_kept() -> None:
     """Whether something is done is what such a cell says."""
     items = "<li><input type=checkbox checked disabled> oars</li><li><input type=checkbox disabled> sail</li>"
     html = f"<table><tr><th>Boat</th></tr><tr><td><ul>{items}</ul></td></tr></table>"
@@ -316,7 +316,7 @@ def test_tasks_in_a_cell_keep_their_ticks() -> None:
         "<strong><em><strong><strong>b</strong>a</strong></em>y </strong><br>",
     ],
 )
-def test_emphasis_in_emphasis_of_a_cell_is_the_same_when_it_is_converted_again(inside: str) -> None:
+def test_nested_emphasis_in_a_cell_is_idempotent(inside: str) -> None:
     """What is nested three times shows no more than once, and its signs would be read as others."""
     once = markdown(f"<table><tr><th>h</th></tr><tr><td>{inside}</td></tr></table>")
     again = markdown(MarkdownIt("commonmark").enable("table").render(once))
@@ -327,19 +327,19 @@ def test_emphasis_in_emphasis_of_a_cell_is_the_same_when_it_is_converted_again(i
     ("cell", "text"),
     [('<img src="/a.png" alt="A">', "![A](https://example.com/a.png)\n\nb\n"), ("", "b\n"), ("&nbsp;", "b\n")],
 )
-def test_a_box_around_a_picture_or_nothing_is_no_table(cell: str, text: str) -> None:
+def test_box_around_an_image_is_no_table(cell: str, text: str) -> None:
     """One cell is beside nothing, whatever it holds."""
     assert markdown(f"<table><tr><td>{cell}</td></tr></table><p>b</p>") == text
 
 
-def test_blanks_of_code_in_a_cell_stay() -> None:
+def test_blanks_of_code_in_a_cell_are_kept() -> None:
     """Code that is set in columns has them in a cell as well; in text, several blanks are one."""
     html = "<table><tr><th>a<tr><td><pre>x  = 1\n  long  = 2</pre><tr><td><code>x  y</code></table>"
     assert markdown(html).replace("\xa0", " ") == ("| a |\n| --- |\n| `x  = 1`<br>`  long  = 2` |\n| `x y` |\n")
 
 
 @pytest.mark.parametrize("width", [1, 63, 64, 120, 250])
-def test_emphasis_in_a_cell_keeps_its_last_letters(width: int) -> None:
+def test_emphasis_in_a_cell_is_complete(width: int) -> None:
     """Below a line break the renderer may cut two of them off and write a backslash. Then the words count for more."""
     html = (  # as a page of chance had it: of others that look the same, few are cut
         "lt1&Topw1 w2 snake_case_w w4 w5 w6 w7<p>w8 ( <del>w10</del><br><del>x"
@@ -349,3 +349,22 @@ def test_emphasis_in_a_cell_keeps_its_last_letters(width: int) -> None:
         "<strong>\\"
     )
     assert "w110" in markdown(html)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<td></td><td align="right"><div class="copyright-footer">Copyright M<p>Under a license.</div></td>',
+        "<td><input></td><td>&nbsp;<select><option>one</select></td>",
+    ],
+)
+def test_a_table_with_nothing_left_in_it_is_none(cells: str) -> None:
+    """What was in it may have been a footer, or fields of a form."""
+    html = '<meta name="generator" content="DocBook XSL Stylesheets V1"><h2>Ack</h2><p>Words.</p><table><tr>%s</table>'
+    assert markdown(html % cells, content="auto") == "## Ack\n\nWords.\n"
+
+
+def test_a_table_of_pictures_stays() -> None:
+    """A picture is something to see."""
+    html = "<table><tr><th><img src=a.png><th><img src=b.png><tr><td><img src=c.png><td><img src=d.png></table>"
+    assert markdown(html).count("![]") == 4

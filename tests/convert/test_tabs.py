@@ -43,19 +43,19 @@ SETS = {
 
 
 @pytest.mark.parametrize("html", SETS.values(), ids=SETS)
-def test_tabs_of_many_makers_are_named_groups(html: str) -> None:
+def test_tabs_become_labelled_groups(html: str) -> None:
     """Each panel stands under its own label, whatever says which is which."""
     assert markdown(html) == "- **A**\n\n  one\n\n- **B**\n\n  two\n"
 
 
 @pytest.mark.parametrize("html", SETS.values(), ids=SETS)
-def test_tabs_in_a_cell_have_lines_of_their_own(html: str) -> None:
+def test_tabs_in_a_cell_are_lines(html: str) -> None:
     """A cell has no lists, so that each name stands on a line above its panel."""
     table = f"<table><tr><th>h<tr><td>Text{html}</table>"
     assert markdown(table) == "| h |\n| --- |\n| Text<br>**A**<br>one<br>**B**<br>two |\n"
 
 
-def test_a_picture_beside_a_tab_in_a_cell_stays() -> None:
+def test_image_beside_a_tab_in_a_cell_is_kept() -> None:
     """Only what held nothing but the name goes with it."""
     tabs = (
         '<div role="tablist"><span><a role="tab" href="#a">A</a><img src="p.png" alt="Pic"></span>'
@@ -70,12 +70,12 @@ _IN_ITEMS = (
 )
 
 
-def test_panels_in_the_items_of_the_list_of_tabs() -> None:
+def test_panels_inside_tab_items() -> None:
     """They are the items then, and no list stands in an empty one."""
     assert markdown(_IN_ITEMS.format("")) == "- **A**\n\n  one\n\n- **B**\n\n  1. two\n"
 
 
-def test_panels_with_headings_in_the_items_of_the_list_of_tabs() -> None:
+def test_panels_with_headings_inside_tab_items() -> None:
     """No heading stands in a list; a list of the panel's own stays one."""
     found = markdown(_IN_ITEMS.format("<h2>Get it</h2>"))
     assert found == "**A**\n\n## Get it\n\none\n\n**B**\n\n## Get it\n\n1. two\n"
@@ -91,13 +91,13 @@ def test_panels_that_are_code_stay_code() -> None:
     assert markdown(html) == "- **cURL**\n  ```bash\n  curl x\n  ```\n\n- **Node**\n  ```js\n  x()\n  ```\n"
 
 
-def test_a_row_of_links_is_no_set_of_tabs() -> None:
+def test_row_of_links_is_no_tabs() -> None:
     """What has the name of tabs and shows nothing stays a list."""
     html = '<ul class="nav nav-tabs"><li><a href="/a">A</a></li><li><a href="/b">B</a></li></ul>'
     assert markdown(html) == "- [A](https://example.com/a)\n- [B](https://example.com/b)\n"
 
 
-def test_two_sets_beside_each_other_stay_apart() -> None:
+def test_adjacent_tab_sets_are_separate() -> None:
     """Panels are of the set whose labels name them, also where both sets stand in one element."""
     sets = "".join(
         f'<h2>{name}</h2><div role="tablist"><button role="tab" aria-controls="{name}1">One</button>'
@@ -109,7 +109,7 @@ def test_two_sets_beside_each_other_stay_apart() -> None:
     assert markdown(f"<main>{sets}</main>") == each.format("Left") + "\n" + each.format("Right")
 
 
-def test_tabs_that_hold_their_panels_keep_their_names() -> None:
+def test_tabs_around_panels_keep_their_labels() -> None:
     """Whatever the name stands in: a button, a word."""
     html = (
         '<ul role="tablist"><li role="tab"><button>One</button><div role="tabpanel"><p>A</p></div></li>'
@@ -118,14 +118,14 @@ def test_tabs_that_hold_their_panels_keep_their_names() -> None:
     assert markdown(html) == "- **One**\n\n  A\n\n- **Two**\n\n  B\n"
 
 
-def test_headings_over_what_unfolds_stay_headings() -> None:
+def test_headings_above_collapsible_text_are_kept() -> None:
     """An accordion whose parts are called tabs is no set of tabs: its headings are sections of the page."""
     part = '<div role="tab"><h2><button>{0}</button></h2><div role="tabpanel"><p>{0} is told.</p></div></div>'
     html = f'<div role="tablist">{part.format("One")}{part.format("Two")}</div>'
     assert markdown(html) == "## One\n\nOne is told.\n\n## Two\n\nTwo is told.\n"
 
 
-def test_the_title_of_a_note_is_no_heading_in_a_tab() -> None:
+def test_note_title_in_a_tab_is_no_heading() -> None:
     """Docsy has it in an `h4`; only headings of the page make sections of tabs."""
     tabs = '<ul class="nav nav-tabs" role="tablist"><li><button role="tab" aria-controls="a">A</button></li></ul>'
     panel = '<div class="tab-content"><div role="tabpanel" id="a"><p>a</p>{}</div></div>'

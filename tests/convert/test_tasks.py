@@ -22,12 +22,12 @@ from tests.convert.pages import markdown
     ],
     ids=["Confluence", "Notion", "Org", "Doxygen", "GitBook"],
 )
-def test_drawn_boxes_are_boxes(html: str) -> None:
+def test_drawn_checkboxes_are_tasks(html: str) -> None:
     """What a style sheet draws says whether a task is done."""
     assert markdown(html) == "- [x] Buy\n- [ ] Oil\n"
 
 
-def test_code_in_a_task_of_org_is_no_box() -> None:
+def test_code_in_an_org_task_is_no_checkbox() -> None:
     """Where Org draws the boxes, the first code of an item is what it tells of."""
     html = '<ul class="org-ul"><li class="on">\u2611 Run <code>make</code></li><li class="off">\u2610 Wait</li></ul>'
     assert markdown(html) == "- [x] Run `make`\n- [ ] Wait\n"

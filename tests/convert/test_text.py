@@ -26,12 +26,12 @@ URL = "https://example.com/readme.md"
         ("", None),
     ],
 )
-def test_kinds(content_type: str, kind: PageKind | None) -> None:
+def test_page_types(content_type: str, kind: PageKind | None) -> None:
     """HTML, XHTML, plain text and Markdown are pages; nothing else is."""
     assert page_kind(content_type) is kind
 
 
-def test_markdown_is_kept_as_it_is() -> None:
+def test_markdown_is_unchanged() -> None:
     """Text is not converted, escaped or reflowed; only its line ends are made one kind."""
     body = b"# Title\r\n\r\n*a* <b>c</b> [x](y)\r\n\tcode  \r\n\r\n\r\n"
     assert convert_text(body, url=URL) == Page(URL, "# Title\n\n*a* <b>c</b> [x](y)\n\tcode  \n", title="Title")
@@ -54,7 +54,7 @@ def test_the_first_heading_is_the_title(text: str, title: str | None) -> None:
     assert convert_text(text.encode(), url=URL).title == title
 
 
-def test_an_empty_text_is_an_empty_page() -> None:
+def test_empty_text_is_an_empty_page() -> None:
     """Blank lines alone are nothing."""
     assert convert_text(b"\n\r\n", url=URL) == Page(URL, "")
 

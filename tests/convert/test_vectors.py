@@ -13,7 +13,7 @@ import pytest
 
 from bench.quality.commonmark import absolute, examples
 from bench.quality.robust import lost_letters, tree_documents
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
 
@@ -49,7 +49,7 @@ GFM_DIFFERS = {49, 119, 130, 136, 137, 139, 159, 160}
         ("GFM's regressions", set[int](), 1.0),
     ],
 )
-def test_markdown_comes_back_from_html(name: str, differs: set[int], floor: float) -> None:
+def test_markdown_round_trips(name: str, differs: set[int], floor: float) -> None:
     """HTML that Markdown can say gives Markdown that renders to the same tree."""
     chosen = [example for example in examples(FOLDER, name) if example.can_be_said]
     wrong = {example.number for example in chosen if not example.comes_back}
@@ -58,7 +58,7 @@ def test_markdown_comes_back_from_html(name: str, differs: set[int], floor: floa
     assert 1 - len(wrong) / len(chosen) >= floor
 
 
-def test_raw_html_of_markdown_s_own_elements() -> None:
+def test_raw_html_round_trips() -> None:
     """Over all examples in Markdown's elements, unclosed tags and comments included, nearly all come back."""
     every = [example for example in examples(FOLDER, "CommonMark") if example.is_markdown]
     assert len(every) >= 603
@@ -87,7 +87,7 @@ MARKDOWNIFY_DIFFERS = {
     ("name", "differs"),
     [("md-turndown/cases.jsonl", TURNDOWN_DIFFERS), ("md-markdownify/cases.jsonl", MARKDOWNIFY_DIFFERS)],
 )
-def test_other_converters_cases(name: str, differs: dict[str, int]) -> None:
+def test_cases_of_other_converters(name: str, differs: dict[str, int]) -> None:
     """What other converters expect of their own defaults, compared as rendered, but where we differ on purpose."""
     chosen = [case for case in cases(name) if not case["options"]]
     wrong = [
@@ -107,7 +107,7 @@ def test_detected_charsets() -> None:
         expected = re.search(rb'characterSet, "([^"*]+)"', body)
         # Browsers do not guess ISO-2022-JP because scripts could hide in it; here no script runs.
         if expected is not None and not path.name.startswith("ja-ISO-2022-JP"):
-            assert parse(body, url=URL).tree.encoding == expected[1].decode(), path.name
+            assert parse_html(body, url=URL).tree.encoding == expected[1].decode(), path.name
 
 
 def test_declared_charsets() -> None:

@@ -8,7 +8,7 @@ from tests.convert.pages import markdown
 
 
 @pytest.mark.parametrize("value", ["pre", "pre-wrap", "pre-line", "break-spaces", "pre-wrap !important"])
-def test_prose_with_such_a_style_stays_prose(value: str) -> None:
+def test_styled_prose_is_no_code(value: str) -> None:
     """Headings, links, bold text and cells are what they are, whatever an editor has put on them."""
     style = f'style="color:red; white-space: {value}; margin:0"'
     assert markdown(
@@ -27,13 +27,13 @@ def test_prose_with_such_a_style_stays_prose(value: str) -> None:
         ("<PRE {}>a\n  b</PRE>", "```\na\n  b\n```\n"),
     ],
 )
-def test_its_lines_end_where_they_are_seen_to_end(html: str, expected: str) -> None:
+def test_visible_line_ends_are_kept(html: str, expected: str) -> None:
     """A line end of the source is one on the screen, and an empty line parts two paragraphs."""
     assert markdown(html.format('style="white-space:pre-wrap"')) == expected
     assert markdown(html.format('STYLE="WHITE-SPACE:PRE-WRAP"')) == expected
 
 
-def test_a_box_of_lines_in_a_typewriters_letters_is_code() -> None:
+def test_monospaced_box_of_lines_is_code() -> None:
     """Editors paste code as boxes that only a style makes code; a paragraph in such letters is not enough."""
     style = 'style="font-family: Consolas, monospace; white-space: pre"'
     assert markdown(f"<div {style}><div><span>if x:</span></div><div>    y</div></div>") == ("```\nif x:\n    y\n```\n")
@@ -43,12 +43,12 @@ def test_a_box_of_lines_in_a_typewriters_letters_is_code() -> None:
     )
 
 
-def test_a_page_of_nothing_but_navigation_is_read_the_same() -> None:
+def test_navigation_only_page_is_read_the_same() -> None:
     """Where all of a page is kept, since nothing else is left of it, its styles are settled as well."""
     assert markdown('<nav><p style="white-space:pre">Home</p></nav>') == "Home\n"
 
 
-def test_a_word_of_code_that_keeps_its_blanks_stays_in_its_line() -> None:
+def test_inline_code_with_preserved_blanks() -> None:
     """Ghost's editor gives the style to all code within text."""
     code = '<code spellcheck="false" style="white-space: pre-wrap;">EXPLAIN</code>'
     assert markdown(f"<p>Run {code} first, or <a href='/b'>read of {code}</a>.</p>") == (
@@ -56,7 +56,7 @@ def test_a_word_of_code_that_keeps_its_blanks_stays_in_its_line() -> None:
     )
 
 
-def test_bold_that_is_not_bold_and_struck_by_its_style_alone() -> None:
+def test_bold_and_strikethrough_by_style() -> None:
     """Google's editor has all that is pasted in one `b` which is not bold; others strike text out by a style."""
     html = '<b style="font-weight:normal;" id="docs-internal-guid-1"><p>Plain, <strong>bold</strong></p></b>'
     assert markdown(html) == "Plain, **bold**\n"

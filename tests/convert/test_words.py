@@ -30,7 +30,7 @@ def line(html: str, content: str = "auto") -> str:
         ('<a href="/b">news</a><a href="/c">videos</a>', "[news](https://example.com/b) [videos](https://example.com/c)"),
     ],
 )  # fmt: skip
-def test_elements_side_by_side_are_words_of_their_own(html: str, text: str, content: str) -> None:
+def test_adjacent_elements_are_separate_words(html: str, text: str, content: str) -> None:
     """A name and a date, a maker and a product, two links: no blank in the markup, and none of them one word."""
     assert line(html, content) == text
 
@@ -52,6 +52,6 @@ def test_elements_side_by_side_are_words_of_their_own(html: str, text: str, cont
         ("<span>drawn in 3</span><span>D for</span> $<b>5</b><span>M a year</span>", "drawn in 3D for $**5**M a year"),
     ],
 )  # fmt: skip
-def test_a_word_in_several_elements_stays_one(html: str, text: str) -> None:
+def test_word_in_several_elements_stays_one(html: str, text: str) -> None:
     """Letters drawn in another way, a name in two colours, links that were broken up; writing without blanks."""
     assert line(html) == text

@@ -73,7 +73,7 @@ async def test_links_are_rewritten(site: Site, run: Crawl, copy: Copy) -> None:
     site.page("/css/more.css", "p { background: url('../i/gone.png') }", type="text/css")
     site.page("/i/1.png", b"1", type="image/png")
     site.page("/i/2.png", b"2", type="image/png")
-    await run(f"{site.url}/docs/guide/")
+    await run(f"{site.url}/docs/guide/", whole_site=True)
     text = copy.text("docs/guide/index.html")
     assert 'id="1" href="../api/index.html#send"' in text
     assert f'id="2" href="{site.url}/missing#x"' in text

@@ -236,21 +236,21 @@ async def test_gone_pages_stay_items(small_site: Site, run: Crawl, copy: Copy) -
 
 async def test_index_lists_other_hosts_and_both_formats(small_site: Site, run: Crawl, copy: Copy) -> None:
     """Files of other hosts and the Markdown beside the HTML are items like any other."""
-    with Site() as other:
-        other.html_page("/p", "P", "<p>p</p>")
-        small_site.html_page("/docs/b", "B", link(f"{other.url}/p"))
-        small_site.fault("/missing", faults.status(410))
-        await run(same_domain=False, format="both", exclude_path=("/gone",), timeout=3, max_retries=0)
+    other = "other.localhost"
+    small_site.html_page("/p", "P", "<p>p</p>", host=other)
+    small_site.html_page("/docs/b", "B", link(f"{small_site.url_of(other)}/p"))
+    small_site.fault("/missing", faults.status(410))
+    await run(same_domain=False, format="both", exclude_path=("/gone",), timeout=3, max_retries=0)
     index = _check(copy)
     paths = {item["path"] for item in index["items"]}
-    assert {f"_external/127.0.0.1_{other.port}/p/index.html", "index.md", "index.html", "img/logo.png"} <= paths
+    assert {f"_external/{other}_{small_site.port}/p/index.html", "index.md", "index.html", "img/logo.png"} <= paths
 
 
 async def test_markdown_of_other_hosts_stays_inside_the_target_root(small_site: Site, run: Crawl, copy: Copy) -> None:
     """A Markdown crawl uses `_external/` too: the index can name nothing outside its root."""
-    with Site() as other:
-        other.html_page("/p", "P", "<p>p</p>")
-        small_site.html_page("/docs/b", "B", link(f"{other.url}/p"))
-        await run(same_domain=False, format="markdown", timeout=3, max_retries=0)
+    other = "other.localhost"
+    small_site.html_page("/p", "P", "<p>p</p>", host=other)
+    small_site.html_page("/docs/b", "B", link(f"{small_site.url_of(other)}/p"))
+    await run(same_domain=False, format="markdown", timeout=3, max_retries=0)
     _check(copy)
-    assert f"_external/127.0.0.1_{other.port}/p/index.md" in copy.files
+    assert f"_external/{other}_{small_site.port}/p/index.md" in copy.files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -49,7 +50,9 @@ async def test_asset_that_is_no_longer_needed_is_gone_at_once(site: Site, out: P
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_requisites_outside_the_start_path_are_fetched(site: Site, out: Path, format: str) -> None:
+async def test_requisites_outside_the_start_path_are_fetched(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """Styles and pictures are elsewhere on most sites; pages there stay out of scope."""
     needs = '<link rel="stylesheet" href="/static/s.css"><img src="/moved.png">'
     site.html_page("/docs/", "Docs", f'{needs}<a href="/docs/a">a</a> <a href="/other">o</a>')
@@ -88,7 +91,7 @@ async def test_globs_apply_to_requisites(site: Site, out: Path) -> None:
 @pytest.mark.parametrize("format", ["html", "both"])
 @pytest.mark.parametrize("update", [False, True])
 async def test_requisites_of_a_returning_page_are_requested(
-    site: Site, out: Path, format: str, *, update: bool
+    site: Site, out: Path, format: Literal["markdown", "html", "both"], *, update: bool
 ) -> None:
     """The page is unchanged, so its links are not read again; its failed picture is requested."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
@@ -106,7 +109,9 @@ async def test_requisites_of_a_returning_page_are_requested(
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_temporary_redirect_target_keeps_its_requisites(site: Site, out: Path, format: str) -> None:
+async def test_temporary_redirect_target_keeps_its_requisites(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """The copy stays, and so does the redirect target with its picture, while the redirect lasts."""
     for path in ("/a", "/b"):
         site.html_page(path, path, f"<p>{path}</p>", etag='"1"')

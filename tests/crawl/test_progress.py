@@ -134,6 +134,6 @@ def test_last_line_separates_pages_from_assets(site: Site, out: Path, run_here: 
     site.page("/s.css", "p { color: red }", type="text/css")
     for _ in range(2):
         done = run_here("crawl", site.url, "--rate-limit", 0, "--output", out)
-        assert "ok: 2 pages and 2 other files saved" in done.stderr
+        assert "ok: 2 pages and 2 other files" in done.stderr
         assert (done.json["successful"], done.json["assets"]) == (4, 2)
         (Path(done.json["output_dir"]) / "_state.sqlite3").unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,13 +49,13 @@ async def test_same_domain_is_the_start_host_with_and_without_www(
 
 async def test_any_domain_saves_to_external(site: Site, run: Crawl, copy: Copy) -> None:
     """Pages and assets of other hosts are in `_external/<host>/` inside the run's folder, linked from the pages."""
-    with Site() as other:
-        other.html_page("/page", "Page", '<img src="pic.png">')
-        other.page("/pic.png", b"\x89PNG", type="image/png")
-        site.html_page("/", "Home", link(f"{other.url}/page"))
-        report = await run(same_domain=False)
+    other = "other.localhost"
+    site.html_page("/page", "Page", '<img src="pic.png">', host=other)
+    site.page("/pic.png", b"\x89PNG", type="image/png", host=other)
+    site.html_page("/", "Home", link(f"{site.url_of(other)}/page"))
+    report = await run(same_domain=False)
     assert report.status == "ok"
-    folder = f"_external/127.0.0.1_{other.port}"
+    folder = f"_external/{other}_{site.port}"
     assert sorted(copy.files) == [f"{folder}/page/index.html", f"{folder}/pic.png", "index.html"]
     assert f'href="{folder}/page/index.html"' in copy.text("index.html")
     assert 'src="../pic.png"' in copy.text(f"{folder}/page/index.html")
@@ -76,12 +77,87 @@ async def test_include_and_exclude_filter_links_by_path(site: Site, run: Crawl, 
     site.html_page("/docs/", "Docs", link("/docs/a/b", "/docs/old/x", "/blog/"))
     for path in ("/docs/a/b", "/docs/old/x", "/blog/"):
         site.html_page(path, path, f"<p>{path}</p>")
-    await run(f"{site.url}/docs/", include_path=("/docs/*",), exclude_path=("*/old/*",))
+    await run(f"{site.url}/docs/", include_path=("/docs/*",), exclude_path=("*/old/*",), whole_site=True)
     assert set(asked(site)) == {"/docs/", "/docs/a/b"}
     assert copy.skipped == {
         "/docs/old/x": ("filter-exclude", "matched by --exclude-path"),
         "/blog/": ("filter-exclude", "not matched by --include-path"),
     }
+
+
+@pytest.mark.parametrize("start", ["/docs/", "/docs", "/docs/index.html"])
+async def test_crawl_of_a_section_stays_in_it(site: Site, run: Crawl, copy: Copy, start: str) -> None:
+    """As a mirror does, in one line; what its pages need comes from anywhere. `--whole-site` takes the rest, too."""
+    site.html_page(start, "Docs", link("/docs/a", "/blog/", "/docsetera") + '<img src="/img/logo.png">')
+    site.html_page("/docs/a", "A", link("/docs/b", "/"))
+    for path in ("/docs/b", "/blog/", "/", "/docsetera"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.page("/img/logo.png", b"\x89PNG", type="image/png")
+    report = await run(f"{site.url}{start}")
+    assert set(asked(site)) == {start, "/docs/a", "/docs/b", "/img/logo.png"}
+    assert report.warnings == ("only URLs under /docs/ are taken; --whole-site takes all",)
+    outside = ("filter-exclude", "outside the start path")
+    assert copy.skipped == {"/blog/": outside, "/": outside, "/docsetera": outside}
+    report = await run(f"{site.url}{start}", whole_site=True)
+    assert {"/blog/", "/", "/docsetera"} <= set(asked(site))
+    assert report.warnings == ()
+
+
+@pytest.mark.parametrize("update", [False, True])
+async def test_crawl_of_a_section_leaves_the_rest_of_a_copy(site: Site, run: Crawl, copy: Copy, update: bool) -> None:
+    """Pages that an earlier crawl of the whole site saved are not gone, and other sections are not requested."""
+    site.html_page("/", "Home", link("/docs/", "/blog/"))
+    site.html_page("/docs/", "Docs", link("/docs/a", "/blog/"))
+    site.html_page("/docs/a", "A", link("/"))
+    site.html_page("/blog/", "Blog", link("/blog/x"))
+    site.html_page("/blog/x", "X", "<p>x</p>")
+    await run()
+    site.clear_log()
+    report = await run(f"{site.url}/docs/", update=update)
+    assert (report.status, report.successful) == ("ok", 5)
+    assert copy.manifest["gone"] == []
+    assert not {"/blog/", "/blog/x"} & set(asked(site))
+    assert (await run(update=update)).successful == 5
+    assert copy.manifest["gone"] == []
+
+
+async def test_section_does_not_bound_other_hosts(site: Site, run: Crawl) -> None:
+    """With `--any-domain` the start folder is that of the start host."""
+    site.html_page("/docs/", "Docs", link("/blog/", f"{site.url_of('other.localhost')}/page"))
+    site.html_page("/page", "Page", "<p>page</p>", host="other.localhost")
+    await run(f"{site.url}/docs/", same_domain=False)
+    assert "/page" in asked(site)
+    assert "/blog/" not in asked(site)
+
+
+async def test_globs_for_whole_urls_see_the_query(site: Site, run: Crawl, copy: Copy) -> None:
+    """`--exclude '*print=*'` leaves out what a glob for the path cannot see."""
+    site.html_page("/", "Home", link("/a", "/a?print=1", "/b?x=1&print=2", "/c?lang=de"))
+    for path in ("/a", "/a?print=1", "/b?x=1&print=2", "/c?lang=de"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    report = await run(exclude=("*print=*",))
+    assert set(asked(site)) == {"/", "/a", "/c?lang=de"}
+    excluded = ("filter-exclude", "matched by --exclude")
+    assert copy.skipped == {"/a?print=1": excluded, "/b?x=1&print=2": excluded}
+    assert report.warnings == ()
+    site.clear_log()
+    await run(include=("http://*/b*", "*?lang=*"))
+    assert set(asked(site)) == {"/", "/b?x=1&print=2"}
+
+
+async def test_globs_that_matched_nothing_are_named(site: Site, run: Crawl) -> None:
+    """Once the run has seen all URLs, and again with every update; those that matched are not."""
+    site.html_page("/", "Home", link("/a?print=1"))
+    site.html_page("/a?print=1", "A", "<p>a</p>")
+    globs: dict[str, Any] = {"exclude_path": ("*print=*", "/no*"), "exclude": ("*nothing*",), "include_path": ("/*",)}
+    expected = (
+        "--exclude-path *print=* matched no URL; it is for the path alone: --include and --exclude match whole URLs",
+        "--exclude-path /no* matched no URL; it is for the path alone: --include and --exclude match whole URLs",
+        "--exclude *nothing* matched no URL",
+    )
+    assert (await run(**globs)).warnings == expected
+    assert (await run(**globs)).warnings == ()  # A plain rerun reads no page, so it cannot tell.
+    assert (await run(**globs, update=True)).warnings == expected
 
 
 async def test_globs_do_not_apply_to_the_start_page(site: Site, run: Crawl, copy: Copy) -> None:
@@ -136,15 +212,15 @@ async def test_redirect_out_of_scope_is_followed_with_a_wider_scope(
 
 async def test_redirect_to_another_host_is_followed_with_any_domain(site: Site, run: Crawl, copy: Copy) -> None:
     """Its target is fetched from the other host."""
-    with Site() as other:
-        site.html_page("/", "Home", link("/away"))
-        site.redirect("/away", f"{other.url}/there")
-        other.html_page("/there", "There", "<p>there</p>")
-        await run()
-        assert list(copy.skipped) == ["/away"]
-        await run(same_domain=False)
+    other = "other.localhost"
+    site.html_page("/", "Home", link("/away"))
+    site.redirect("/away", f"{site.url_of(other)}/there")
+    site.html_page("/there", "There", "<p>there</p>", host=other)
+    await run()
+    assert list(copy.skipped) == ["/away"]
+    await run(same_domain=False)
     assert copy.skipped == {}
-    assert f"_external/127.0.0.1_{other.port}/there/index.html" in copy.files
+    assert f"_external/{other}_{site.port}/there/index.html" in copy.files
 
 
 async def test_redirect_out_of_the_start_path_is_followed_with_whole_site(site: Site, out: Path) -> None:

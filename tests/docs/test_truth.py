@@ -22,9 +22,9 @@ from tests.conftest import RunCli
 from tests.docs.blocks import PROSE, ROOT, blocks, prose
 
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
-OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
+OTHERS = {"--config", "--help-all", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
-FOREIGN = {"--strict", "--kills", "--setting_types", "--nginx", "--seed", "--steps"}
+FOREIGN = {"--kills", "--nginx", "--seed", "--steps", "--trace"}
 
 
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
@@ -73,13 +73,13 @@ def test_the_table_of_paths_is_the_map() -> None:
 
 
 def test_defaults_in_prose_are_the_defaults() -> None:
-    """Numbers that the guide and the README give as defaults are those of the settings."""
-    guide = prose(ROOT / "docs" / "guide.md")
-    assert f"`--max-pages` is {Settings().max_pages:,} unless" in guide
-    assert f"`--min-free-mb` ({Settings().min_free_mb})" in guide
+    """Defaults in the README and in the page on large sites are those of the settings."""
+    large = prose(ROOT / "docs" / "large-sites.md")
+    assert f"`--max-pages` is {Settings().max_pages:,} unless" in large
+    assert f"`--min-free-mb` ({Settings().min_free_mb})" in large
     assert Settings().rate_limit == Settings().concurrency == 1
     readme = prose(ROOT / "README.md")
-    assert "One request a second to a host" in readme
+    assert "one request a second to each host" in readme
     assert f"stops after {Settings().max_pages:,} new pages (`--max-pages`)" in readme
     assert f"larger than {Settings().max_file_size:g} MB (`--max-file-size`)" in readme
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.abc import ResolveResult
 
 from sitemirror import crawl, mirror
 from tests.conftest import RunCli
@@ -15,7 +17,19 @@ from tests.crawl.conftest import Copy, link
 from tests.fetch.conftest import Names
 from tests.site import NoOpenssl, Site, certificate
 
-_NAMES = Names({"wrong.test": ["127.0.0.1"]})
+
+class _Ports(Names):
+    """All names are this machine. The start host has the plain site at port 80, and those over TLS at 443."""
+
+    def __init__(self, plain: Site, *secured: Site) -> None:
+        super().__init__({"start.test": ["127.0.0.1"], "wrong.test": ["127.0.0.1"]})
+        self._ports = {80: [plain.port], 443: [site.port for site in secured]}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        (found,) = await super().resolve(host, port, family)
+        return [ResolveResult(**found | {"port": each}) for each in self._ports.get(port, [port])]
 
 
 class _Secured:
@@ -58,16 +72,17 @@ async def test_bad_certificates_fail_their_own_pages_only(
         secured.stranger.url: "TLS failure: self-signed certificate",
         secured.good.url_of("wrong.test"): "TLS failure: Hostname mismatch",
     }
-    paths = [f"{origin}/{number}" for number in numbers for origin in (*reasons, site.url, secured.good.url)]
+    start, names = "http://start.test/", _Ports(site, secured.good, secured.stranger, secured.expired)
+    paths = [f"{origin}/{number}" for number in numbers for origin in (*reasons, start[:-1], secured.good.url)]
     site.html_page("/", "Home", link(*paths))
-    site.sitemap(urls=["/", *paths])
+    site.sitemap(urls=[start, *paths])
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "concurrency": 4, "ca_file": secured.trusted(tmp_path)}
     if command == "mirror":
-        report = await mirror(site.url, resolver=_NAMES, domain_lock=False, **options)
+        report = await mirror(start, resolver=names, domain_lock=False, **options)
     else:
-        report = await crawl(site.url, resolver=_NAMES, same_domain=False, **options)
+        report = await crawl(start, resolver=names, same_domain=False, **options)
     assert (report.status, report.successful, report.failed) == ("partial", 9, 12)
-    failures = {row["url"]: row["error"] for row in Copy(out / f"127.0.0.1_{site.port}").manifest["failures"]}
+    failures = {row["url"]: row["error"] for row in Copy(out / "start.test").manifest["failures"]}
     for origin, reason in reasons.items():
         told = reason if command == "mirror" else f"robots.txt cannot be had: {reason}"  # A crawl asks for it first.
         assert {failures[f"{origin}/{number}"][: len(told)] for number in numbers} == {told}, origin

@@ -22,8 +22,8 @@ LIMIT = 10 * MEGABYTE
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
-async def test_a_page_that_explodes(client: MakeClient, server: RawServer, encoding: str) -> None:
-    """A page that unpacks to 100 MB is refused with no more than the limit in memory."""
+async def test_page_bomb_is_refused(client: MakeClient, server: RawServer, encoding: str) -> None:
+    """A page that decompresses to 100 MB is refused with little memory."""
     server.fallback = reply("200 OK", bomb(encoding, 100), "Content-Type: text/html", f"Content-Encoding: {encoding}")
     found = await client()
     await _refused_within_bounds(found.get(server.url(), limit=LIMIT))

@@ -14,10 +14,8 @@ from tests.fetch.raw import Close, RawServer, Visit, page, reply, saying_then_si
 
 
 @pytest.mark.parametrize("slots", [1, 5])
-async def test_a_thousand_pages_over_as_many_connections_as_slots(
-    client: MakeClient, server: RawServer, slots: int
-) -> None:
-    """1,000 URLs of one host, all asked for at once, open no more connections than there are slots."""
+async def test_connections_do_not_exceed_slots(client: MakeClient, server: RawServer, slots: int) -> None:
+    """1,000 URLs requested at once open no more connections than there are slots."""
     found = await client(concurrency=slots)
     outcomes = await asyncio.gather(*(found.get(server.url(f"/{n}")) for n in range(1000)))
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
@@ -26,15 +24,15 @@ async def test_a_thousand_pages_over_as_many_connections_as_slots(
     assert len(server.requests) == 1000
 
 
-async def test_waiting_for_a_slot_uses_up_no_time(client: MakeClient, server: RawServer) -> None:
-    """A request that stood in line for longer than the timeout still has all of its own time."""
+async def test_waiting_for_a_slot_does_not_count_as_timeout(client: MakeClient, server: RawServer) -> None:
+    """A request that waited longer than the timeout still has its full time."""
 
     async def slow(visit: Visit) -> None:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)
         await visit.send(page())
 
     server.fallback = slow
-    found = await client(timeout=0.5)
+    found = await client(timeout=2)
     outcomes = await asyncio.gather(*(found.get(server.url(f"/{n}")) for n in range(8)))
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
 
@@ -50,8 +48,8 @@ async def test_waiting_for_a_slot_uses_up_no_time(client: MakeClient, server: Ra
         reply("200 OK", b"x" * 1000, "Content-Type: image/png"),
     ],
 )
-async def test_small_unwanted_bodies_keep_the_connection(client: MakeClient, server: RawServer, answer: bytes) -> None:
-    """Error pages, redirects and small refused files are read to their end, so that the connection stays."""
+async def test_small_bodies_are_drained(client: MakeClient, server: RawServer, answer: bytes) -> None:
+    """Bodies of errors, redirects and small refused files are read, so the connection is reused."""
     head, blank, body = answer.partition(b"\r\n\r\n")
 
     async def head_first(visit: Visit) -> None:
@@ -80,10 +78,10 @@ async def test_small_unwanted_bodies_keep_the_connection(client: MakeClient, ser
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 500000000\r\n\r\n",
     ],
 )
-async def test_large_unwanted_bodies_are_not_drained(
+async def test_large_bodies_are_not_drained(
     monkeypatch: pytest.MonkeyPatch, client: MakeClient, server: RawServer, head: bytes
 ) -> None:
-    """A large body that nobody wants costs the connection, at once, and not the download."""
+    """A large refused body costs the connection and not the download."""
     monkeypatch.setattr(response, "DRAIN_SECONDS", 30.0)
     server.replies["/film"] = saying_then_silence(head)
     found = await client()
@@ -95,16 +93,16 @@ async def test_large_unwanted_bodies_are_not_drained(
     assert server.connections == 2
 
 
-async def test_a_dripping_error_page_is_not_waited_for(client: MakeClient, server: RawServer) -> None:
-    """The answer is 404 whether or not its page ever arrives."""
+async def test_slow_error_page_is_not_awaited(client: MakeClient, server: RawServer) -> None:
+    """The result is 404 whether or not its body ever arrives."""
     server.fallback = saying_then_silence(b"HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n")
     found = await client()
     outcome = await asyncio.wait_for(found.get(server.url()), 5)
     assert outcome == Failed(server.url(), Reason.HTTP_STATUS, "404", transient=False, status=404)
 
 
-async def test_a_kept_connection_that_was_closed_is_replaced(client: MakeClient, server: RawServer) -> None:
-    """A server that closes a kept connection just as we send costs a connection and a turn, not a page."""
+async def test_closed_idle_connection_is_replaced(client: MakeClient, server: RawServer) -> None:
+    """If the server closes an idle connection during a request, the request is repeated."""
     seen: set[int] = set()
 
     async def once_each(visit: Visit) -> None:
@@ -123,8 +121,8 @@ async def test_a_kept_connection_that_was_closed_is_replaced(client: MakeClient,
     assert found.clock.slept == [1.0] * 6
 
 
-async def test_all_kept_connections_closed_at_once(client: MakeClient, server: RawServer) -> None:
-    """After a restart of the server, every slot finds a new connection."""
+async def test_all_idle_connections_closed_at_once(client: MakeClient, server: RawServer) -> None:
+    """After a restart of the server, every slot opens a new connection."""
     seen: dict[int, int] = {}
 
     async def twice_each(visit: Visit) -> None:
@@ -142,8 +140,8 @@ async def test_all_kept_connections_closed_at_once(client: MakeClient, server: R
         assert all(isinstance(outcome, Fetched) for outcome in outcomes)
 
 
-async def test_a_new_connection_that_closes_is_not_tried_again(client: MakeClient, server: RawServer) -> None:
-    """A server that never answers is asked once."""
+async def test_closed_new_connection_is_not_retried(client: MakeClient, server: RawServer) -> None:
+    """A server that closes without an answer is asked once."""
 
     async def never(visit: Visit) -> None:
         raise Close
@@ -155,8 +153,8 @@ async def test_a_new_connection_that_closes_is_not_tried_again(client: MakeClien
     assert len(server.requests) == 1
 
 
-async def test_an_answer_nobody_asked_for_is_not_used(client: MakeClient, server: RawServer) -> None:
-    """A second answer on the same connection is never taken for the next page's."""
+async def test_unsolicited_response_is_not_used(client: MakeClient, server: RawServer) -> None:
+    """A second response on the same connection is never used for the next page."""
 
     async def two_answers(visit: Visit) -> None:
         await visit.send(page(b"first"))
@@ -175,7 +173,7 @@ async def test_an_answer_nobody_asked_for_is_not_used(client: MakeClient, server
 
 
 async def test_connection_close_is_obeyed(client: MakeClient, server: RawServer) -> None:
-    """A server that closes after each answer gets a connection for each request, and no failure."""
+    """A server that closes after each response gets a connection per request."""
     server.close_after_each = True
     server.fallback = page(b"x", "Connection: close")
     found = await client()

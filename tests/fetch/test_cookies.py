@@ -30,8 +30,8 @@ def gate(cookie: str = "in=1", to: str = "") -> faults.Step:
     return step
 
 
-async def test_a_site_that_lets_nobody_in_without_a_cookie(site: Site, out: Path) -> None:
-    """A redirect to where it comes from, with a cookie, is followed with the cookie, which all later requests have."""
+async def test_cookie_gate_is_passed(site: Site, out: Path) -> None:
+    """A redirect to itself with a cookie is followed with the cookie, which later requests have, too."""
     site.fill(3)
     site.sitemap()
     site.fault("*", gate())
@@ -42,8 +42,8 @@ async def test_a_site_that_lets_nobody_in_without_a_cookie(site: Site, out: Path
     assert [seen.status for seen in site.requests].count(302) == 1
 
 
-async def test_a_gate_of_two_steps(site: Site, out: Path) -> None:
-    """A site whose start page sends everybody past a page that sets a cookie is crawled with that cookie."""
+async def test_cookie_gate_of_two_steps_is_passed(site: Site, out: Path) -> None:
+    """A start page may redirect to a page that sets a cookie and redirects back."""
     site.html_page("/", "Home", '<a href="/a">A</a>')
     site.html_page("/a", "A", "<p>Text</p>")
     site.fault("/", gate(to="/check"))
@@ -56,24 +56,24 @@ async def test_a_gate_of_two_steps(site: Site, out: Path) -> None:
     assert site.count("/check") == 1
 
 
-async def test_one_page_behind_a_gate_of_two_steps(site: Site) -> None:
-    """`convert` gets a page in the same way."""
+async def test_convert_passes_a_cookie_gate(site: Site) -> None:
+    """`convert` fetches a page in the same way."""
     site.html_page("/a", "A", "<p>Inside</p>")
     site.fault("/a", gate(to="/check"))
     site.fault("/check", faults.redirect_to("/a"))
     assert "Inside" in (await convert_url(site.url + "/a")).markdown
 
 
-async def test_a_gate_that_nothing_opens(client: MakeClient, server: RawServer) -> None:
-    """Where the cookie does not help, the page was asked for twice, and is a redirect to itself."""
+async def test_cookie_gate_that_stays_closed(client: MakeClient, server: RawServer) -> None:
+    """If the cookie does not help, the result is a redirect loop after two requests."""
     server.replies["/"] = reply("302 Found", b"", "Location: /", "Set-Cookie: a=1")
     found = await client()
     assert await found.get(server.url()) == Redirect(server.url(), 302, server.url())
     assert [request.headers.get("cookie") for request in server.requests] == [None, "a=1"]
 
 
-async def test_a_cookie_that_leads_elsewhere_is_not_kept(client: MakeClient, server: RawServer) -> None:
-    """A redirect to another page may set what it likes: a link that switches the language does not switch ours."""
+async def test_cookie_of_other_redirects_is_dropped(client: MakeClient, server: RawServer) -> None:
+    """A redirect to another page may set cookies without effect."""
     server.replies["/lang/de"] = reply("302 Found", b"", "Location: /", "Set-Cookie: lang=de; Path=/")
     found = await client()
     await found.get(server.url("/lang/de"))
@@ -81,8 +81,8 @@ async def test_a_cookie_that_leads_elsewhere_is_not_kept(client: MakeClient, ser
     assert all("cookie" not in request.headers for request in server.requests)
 
 
-async def test_a_cookie_stays_with_its_host(client: MakeClient, server: RawServer) -> None:
-    """Neither a subdomain nor the domain above it gets a cookie, whatever Domain it was set for."""
+async def test_cookie_is_sent_to_its_host_only(client: MakeClient, server: RawServer) -> None:
+    """Subdomains and parent domains get no cookie, whatever its Domain."""
     hosts = ("a.site.test", "b.a.site.test", "site.test", "www.site.test")
     found = await client(resolver=Names({name: ["127.0.0.1"] for name in hosts}), start_url=server.url(host=hosts[0]))
     server.replies["/in"] = [reply("302 Found", b"", "Location: /in", "Set-Cookie: a=1; Domain=site.test"), reply()]
@@ -92,8 +92,8 @@ async def test_a_cookie_stays_with_its_host(client: MakeClient, server: RawServe
     assert {request.path for request in server.requests if "cookie" in request.headers} == {"/in", "/a.site.test"}
 
 
-async def test_cookies_of_the_site_join_those_of_a_file(client: MakeClient, server: RawServer, tmp_path: Path) -> None:
-    """Cookies of a file and of the site are sent in one header, and the site's word counts for its own."""
+async def test_site_cookies_are_merged_with_file_cookies(client: MakeClient, server: RawServer, tmp_path: Path) -> None:
+    """They share a header; for the same name the site's value is sent."""
     file = tmp_path / "cookies.txt"
     file.write_text("127.0.0.1\tFALSE\t/\tFALSE\t0\tuser\tme\n127.0.0.1\tFALSE\t/\tFALSE\t0\tpass\told\n", "utf-8")
     server.replies["/"] = [reply("302 Found", b"", "Location: /", "Set-Cookie: pass=new"), reply()]
@@ -102,8 +102,8 @@ async def test_cookies_of_the_site_join_those_of_a_file(client: MakeClient, serv
     assert [request.headers["cookie"] for request in server.requests] == ["user=me; pass=old", "user=me; pass=new"]
 
 
-async def test_a_cookie_that_changes(client: MakeClient, server: RawServer) -> None:
-    """Each answer may give a kept cookie a new value, and end it; one that was not kept stays unknown."""
+async def test_kept_cookie_is_updated(client: MakeClient, server: RawServer) -> None:
+    """Later responses may change or expire a kept cookie, but add none."""
     server.replies["/in"] = [reply("302 Found", b"", "Location: /in", "Set-Cookie: a=1; Path=/"), reply()]
     server.replies["/1"] = reply("200 OK", b"", "Set-Cookie: a=2; Path=/", "Set-Cookie: b=1; Path=/")
     server.replies["/2"] = reply("200 OK", b"", "Set-Cookie: a=; Path=/; Max-Age=0")
@@ -152,18 +152,18 @@ BEFORE = (EPOCH - timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         (f"a={'1' * MAX_COOKIE_SIZE}; path=/", "http://h.test/", None),
     ],
 )
-def test_what_is_sent_where(line: str, url: str, sent: str | None) -> None:
-    """Path, Secure, expiry and the host that set a cookie are obeyed; what cannot be sent is not kept."""
+def test_cookie_attributes_are_obeyed(line: str, url: str, sent: str | None) -> None:
+    """Path, Secure, expiry and host are obeyed; invalid cookies are dropped."""
     found = kept("http://h.test/docs/in", line).add_to({}, url)
     assert found == ({} if sent is None else {"Cookie": sent})
 
 
-def test_what_came_encrypted_is_not_sent_in_the_clear() -> None:
-    """A cookie of an https page goes to https pages only."""
+def test_https_cookie_is_not_sent_over_http() -> None:
+    """A cookie of an https page is sent to https pages only."""
     assert kept("https://h.test/", "a=1").add_to({}, "http://h.test/") == {}
 
 
-def test_a_host_cannot_set_cookies_without_end() -> None:
-    """So many cookies of a host are kept, and no more."""
+def test_number_of_cookies_is_limited() -> None:
+    """Only a limited number of cookies is kept per host."""
     found = kept("http://h.test/", *(f"a{number}=1" for number in range(1000))).add_to({}, "http://h.test/")
     assert found["Cookie"].count("=") == MAX_COOKIES

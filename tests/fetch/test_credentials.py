@@ -52,7 +52,7 @@ def test_basic_auth_is_encoded() -> None:
 
 
 def test_an_explicit_authorization_header_wins() -> None:
-    """Who sets Authorization by hand means it."""
+    """A given Authorization header has precedence over --basic-auth."""
     found = credentials(basic_auth="u:p", header=("authorization: Bearer x",)).headers_for("https://example.com/")
     assert found == {"authorization": "Bearer x"}
 
@@ -60,8 +60,8 @@ def test_an_explicit_authorization_header_wins() -> None:
 @pytest.mark.parametrize(
     "line", ["Na me: x", "Näme: x", "X: a\x01b", "Content-Length: 5", "transfer-encoding: chunked"]
 )
-def test_headers_that_cannot_be_sent(line: str) -> None:
-    """A header that would break the request is refused before the first one, with a hint."""
+def test_invalid_headers_are_refused(line: str) -> None:
+    """A header that would break requests is refused before the first one, with a hint."""
     settings = Settings()
     object.__setattr__(settings, "header", (line,))  # past the check that settings make themselves
     with pytest.raises(UsageError) as caught:
@@ -97,8 +97,8 @@ example.com\tTRUE\t/\tFALSE\t{FUTURE}\tempty\t
         ("https://other.test/", "https://other.test/", {"other=6"}),
     ],
 )
-def test_cookies_follow_their_own_rules(tmp_path: Path, start: str, url: str, cookies: set[str]) -> None:
-    """Domain, path, Secure and expiry of each cookie are obeyed, on top of who is trusted at all."""
+def test_cookie_attributes_are_obeyed(tmp_path: Path, start: str, url: str, cookies: set[str]) -> None:
+    """Domain, path, Secure and expiry apply in addition to the trusted host."""
     file = tmp_path / "cookies.txt"
     file.write_text(COOKIES, "utf-8")
     sent = credentials(start, cookie_file=file).headers_for(url).get("Cookie", "")
@@ -106,14 +106,14 @@ def test_cookies_follow_their_own_rules(tmp_path: Path, start: str, url: str, co
 
 
 def test_longer_paths_come_first(tmp_path: Path) -> None:
-    """The more specific cookie is sent before the general one, as servers expect."""
+    """The cookie with the longer path is sent first, as servers expect."""
     file = tmp_path / "cookies.txt"
     file.write_text("h.test\tFALSE\t/\tFALSE\t0\ta\t1\nh.test\tFALSE\t/x\tFALSE\t0\ta\t2\n", "utf-8")
     assert credentials("https://h.test/", cookie_file=file).headers_for("https://h.test/x") == {"Cookie": "a=2; a=1"}
 
 
-def test_cookies_join_a_cookie_header(tmp_path: Path) -> None:
-    """A Cookie header given by hand and a cookie file make one header."""
+def test_cookie_file_and_cookie_header_are_merged(tmp_path: Path) -> None:
+    """A Cookie header and a cookie file give one header."""
     file = tmp_path / "cookies.txt"
     file.write_text("h.test\tFALSE\t/\tFALSE\t0\tb\t2\n", "utf-8")
     found = credentials("https://h.test/", cookie_file=file, header=("cookie: a=1",)).headers_for("https://h.test/")
@@ -130,8 +130,8 @@ def test_cookies_join_a_cookie_header(tmp_path: Path) -> None:
         b"h\tTRUE\t/\tFALSE\t0\ta\tb\x01\n",
     ],
 )
-def test_a_file_without_cookies_is_named(tmp_path: Path, content: bytes) -> None:
-    """Something else in place of a cookie file is an error that says what is expected."""
+def test_file_without_cookies_is_refused(tmp_path: Path, content: bytes) -> None:
+    """A file in another format is an error that names the expected format."""
     file = tmp_path / "cookies.txt"
     file.write_bytes(content)
     with pytest.raises(UsageError, match="not a cookie file") as caught:
@@ -139,14 +139,14 @@ def test_a_file_without_cookies_is_named(tmp_path: Path, content: bytes) -> None
     assert "Netscape" in caught.value.hint
 
 
-def test_a_missing_cookie_file_is_named(tmp_path: Path) -> None:
-    """A cookie file that cannot be read ends the run before it starts."""
+def test_missing_cookie_file_is_refused(tmp_path: Path) -> None:
+    """An unreadable cookie file ends the run before it starts."""
     with pytest.raises(UsageError, match="cannot read the cookie file"):
         credentials(cookie_file=tmp_path / "none.txt")
 
 
-async def test_on_the_wire(client: MakeClient, server: RawServer) -> None:
-    """The start host sees the headers, another host on the same server sees the User-Agent alone."""
+async def test_credentials_go_to_start_host_only(client: MakeClient, server: RawServer) -> None:
+    """Another host on the same server gets the User-Agent only."""
     names = Names({name: ["127.0.0.1"] for name in ("site.test", "www.site.test", "evil.test")})
     found = await client(
         start_url=server.url(host="site.test"),
@@ -164,8 +164,8 @@ async def test_on_the_wire(client: MakeClient, server: RawServer) -> None:
     assert {headers["user-agent"] for headers in seen.values()} == {"me/1"}
 
 
-async def test_cookies_of_servers_are_not_kept(client: MakeClient, server: RawServer) -> None:
-    """A cookie that a server sets is not sent back: no page may depend on the order of the crawl."""
+async def test_cookies_of_servers_are_not_sent_back(client: MakeClient, server: RawServer) -> None:
+    """No page may depend on the order of requests."""
     server.fallback = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: 0\r\n\r\n"
     found = await client()
     await found.get(server.url("/1"))
@@ -173,8 +173,8 @@ async def test_cookies_of_servers_are_not_kept(client: MakeClient, server: RawSe
     assert "cookie" not in server.requests[1].headers
 
 
-async def test_a_given_header_replaces_ours(client: MakeClient, server: RawServer) -> None:
-    """An Accept header given by hand is sent once, as given."""
+async def test_given_header_replaces_the_default(client: MakeClient, server: RawServer) -> None:
+    """A given Accept header is sent once."""
     found = await client(header=("accept: text/markdown",))
     await found.get(server.url())
     assert server.requests[0].headers["accept"] == "text/markdown"

@@ -54,20 +54,20 @@ def decode(encoding: str | None, data: bytes, *, limit: int = 10 * MEGABYTE, ste
 @pytest.mark.parametrize("step", [1, 7, 8192, 10**9])
 @pytest.mark.parametrize("body", [b"", b"x", b"<p>hello</p>", TEXT[:5000]])
 def test_every_encoding_in_any_split(encoding: str, step: int, body: bytes) -> None:
-    """A body decodes to the same bytes however the network cuts it."""
+    """A body decodes to the same bytes in any chunks."""
     assert decode(encoding, PACKERS[encoding](body), step=step) == body
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_large_bodies_come_whole(encoding: str) -> None:
-    """Several megabytes, of noise and of repetition, come out whole and in bounded pieces."""
+def test_large_bodies_are_decoded_completely(encoding: str) -> None:
+    """Several megabytes come out completely and in bounded chunks."""
     body = random.Random(3).randbytes(MEGABYTE) + b"abc" * MEGABYTE + TEXT
     assert decode(encoding, PACKERS[encoding](body), limit=len(body)) == body
 
 
 @given(st.binary(max_size=2000), st.sampled_from(sorted(PACKERS)), st.integers(1, 2500))
 def test_roundtrip(body: bytes, encoding: str, step: int) -> None:
-    """Any bytes survive any encoding in any split."""
+    """Any bytes survive any encoding in any chunks."""
     assert decode(encoding, PACKERS[encoding](body), step=step) == body
 
 
@@ -77,19 +77,19 @@ MISUSED = ("UTF-8", "utf8", "iso-8859-1", "windows-1251", "gb2312", "binary", "8
 
 @pytest.mark.parametrize("encoding", [None, "", "identity", "Identity", "none", " , ", *MISUSED])
 def test_no_encoding(encoding: str | None) -> None:
-    """A body that is not encoded passes as it is."""
+    """A body without an encoding is unchanged."""
     assert decode(encoding, TEXT) == TEXT
 
 
 @pytest.mark.parametrize("body", [b"hello world", TEXT, b"\x78\x9c no"])
 def test_deflate_without_its_wrapper(body: bytes) -> None:
-    """Servers that send bare deflate data are understood."""
+    """Raw deflate data without the zlib header is accepted."""
     assert decode("deflate", raw_deflate(body), step=1) == body
 
 
 @pytest.mark.parametrize("names", ["gzip, br", "br,gzip", "gzip, gzip", "deflate, zstd , br", "GZIP"])
 def test_stacked_encodings(names: str) -> None:
-    """Encodings that were put on one after the other come off in reverse."""
+    """Several encodings are removed in reverse order."""
     data = TEXT
     for name in names.lower().replace(" ", "").split(","):
         data = PACKERS[name](data)
@@ -97,19 +97,19 @@ def test_stacked_encodings(names: str) -> None:
 
 
 @pytest.mark.parametrize("names", ["gzip, aws-chunked", "UTF-8, gzip", "gzip,utf-8"])
-def test_encodings_beside_what_is_none(names: str) -> None:
-    """A name that stands for no encoding does not hide the one beside it."""
+def test_identity_beside_an_encoding(names: str) -> None:
+    """`identity` and empty names do not hide the encoding beside them."""
     assert decode(names, gzip.compress(TEXT)) == TEXT
 
 
 def test_gzip_of_several_members() -> None:
-    """All members of a concatenated gzip body count; zeros after the last one do not."""
+    """All members of a concatenated gzip body are decoded; trailing zeros are ignored."""
     data = gzip.compress(b"one ") + gzip.compress(b"two ") + gzip.compress(b"three") + bytes(100)
     assert decode("gzip", data) == decode("gzip", data, step=1) == b"one two three"
 
 
 def test_zstd_of_several_frames() -> None:
-    """All frames of a concatenated zstd body count, and those meant to be skipped are."""
+    """All frames of a concatenated zstd body are decoded; skippable ones are skipped."""
     skip = b"\x52\x2a\x4d\x18\x04\x00\x00\x00note"
     data = skip + zstd.compress(b"one ") + skip + zstd.compress(b"two")
     assert decode("zstd", data) == decode("zstd", data, step=1) == b"one two"
@@ -117,21 +117,21 @@ def test_zstd_of_several_frames() -> None:
 
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("body", [b"<html>plain</html>", b"\xef\xbb\xbf <!doctype html><p>" + b"long " * 5000])
-def test_a_lying_header_is_seen_through(encoding: str, body: bytes) -> None:
-    """Plain HTML that claims to be compressed is taken for what it is."""
+def test_wrong_content_encoding_is_ignored(encoding: str, body: bytes) -> None:
+    """Plain HTML that claims to be compressed is used unchanged."""
     assert decode(encoding, body) == decode(encoding, body, step=1) == body
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 @pytest.mark.parametrize("body", [b"a", b"\x1f", b"(", b"\x28\xb5", b"plain text"])
-def test_short_plain_bodies_under_a_lying_header(encoding: str, body: bytes) -> None:
-    """Even one or two bytes that cannot be compressed data pass as they are."""
+def test_short_plain_body_with_wrong_encoding(encoding: str, body: bytes) -> None:
+    """Even one or two bytes that cannot be compressed data are used unchanged."""
     assert decode(encoding, body, step=1) == body
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_truncated_data_is_noticed(encoding: str) -> None:
-    """A compressed body that stops early never passes for a whole one."""
+def test_truncated_data_is_detected(encoding: str) -> None:
+    """An incomplete compressed body is an error."""
     data = PACKERS[encoding](TEXT)
     name = encoding.removeprefix("x-")
     for cut in (len(data) // 2, len(data) - 1):
@@ -140,16 +140,16 @@ def test_truncated_data_is_noticed(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_corrupt_data_is_noticed(encoding: str) -> None:
-    """Damage in the middle of a compressed body is named."""
+def test_corrupt_data_is_detected(encoding: str) -> None:
+    """Damage in a compressed body is an error."""
     data = bytearray(PACKERS[encoding](TEXT))
     data[len(data) // 2 : len(data) // 2 + 64] = b"\xff" * 64
     with pytest.raises(CorruptBody, match=f"(corrupt|truncated) {encoding.removeprefix('x-')} body"):
         decode(encoding, bytes(data))
 
 
-def test_wrong_checksum_is_noticed() -> None:
-    """A gzip body whose data is readable but not what was sent is corrupt."""
+def test_wrong_checksum_is_detected() -> None:
+    """A gzip body with a wrong checksum is corrupt."""
     data = bytearray(gzip.compress(TEXT))
     data[-6] ^= 1
     with pytest.raises(CorruptBody, match="corrupt gzip body"):
@@ -158,7 +158,7 @@ def test_wrong_checksum_is_noticed() -> None:
 
 @pytest.mark.parametrize("encoding", ["compress", "zip", "base64", "gzip, rot13", "br" + ",br" * 9])
 def test_unknown_encodings_are_refused(encoding: str) -> None:
-    """What we cannot read, or what is stacked without end, is refused before anything is read."""
+    """Unknown or too many encodings are refused before the body is read."""
     with pytest.raises(UnknownEncoding):
         Decoder(encoding, limit=100)
 
@@ -174,8 +174,8 @@ def test_the_limit_is_exact(encoding: str | None) -> None:
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_a_bomb_stops_at_the_limit(encoding: str) -> None:
-    """Of a small body that unpacks to 64 MB, no more than the limit and one step ever comes out."""
+def test_bomb_stops_at_the_limit(encoding: str) -> None:
+    """Of a body that decompresses to 64 MB, no more than the limit and one chunk is produced."""
     data = bomb(encoding, 64)
     pieces = Decoder(encoding, limit=MEGABYTE).feed(data[:MEGABYTE])
     taken: list[int] = []
@@ -197,8 +197,8 @@ def bomb(encoding: str, megabytes: int) -> bytes:
     return b"".join(deflate.compress(zeros) for _ in range(megabytes)) + deflate.flush()
 
 
-def test_layers_in_the_middle_are_counted_too() -> None:
-    """A stack whose middle is huge although nothing comes out at its end is stopped as well."""
+def test_inner_layers_are_limited() -> None:
+    """A huge intermediate layer is stopped although little comes out at the end."""
     empty = gzip.compress(b"")
     data = gzip.compress(empty * (2 * MEGABYTE // len(empty)))
     with pytest.raises(BodyTooLarge):
@@ -206,13 +206,13 @@ def test_layers_in_the_middle_are_counted_too() -> None:
 
 
 def test_endless_empty_members_are_refused() -> None:
-    """A body of nothing but empty gzip members ends in an error, not in hours of work."""
+    """A body of empty gzip members ends in an error."""
     with pytest.raises(CorruptBody):
         decode("gzip", gzip.compress(b"") * 70_000, step=65_536)
 
 
 def test_zstd_windows_are_bounded() -> None:
-    """A frame that asks the receiver for more than 8 MB of memory is refused, as browsers do."""
+    """A frame that needs a window over 8 MB is refused, as browsers do."""
     options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     data = zstd.ZstdCompressor(options=options).compress(b"x" * 1000, zstd.ZstdCompressor.FLUSH_BLOCK)
     with pytest.raises(CorruptBody):
@@ -220,8 +220,8 @@ def test_zstd_windows_are_bounded() -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from(sorted(PACKERS)), st.integers(1, 50))
-def test_no_bytes_raise_anything_else(data: bytes, encoding: str, step: int) -> None:
-    """Any bytes under any encoding decode, or are named corrupt."""
+def test_any_bytes_decode_or_are_corrupt(data: bytes, encoding: str, step: int) -> None:
+    """Any bytes in any encoding are decoded or reported as corrupt."""
     with suppress(CorruptBody):
         decode(encoding, data, step=step)
 

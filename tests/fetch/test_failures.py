@@ -22,7 +22,7 @@ async def fetch(client: MakeClient, server: RawServer, script: Reply, **settings
 
 
 async def test_connection_refused(client: MakeClient) -> None:
-    """Nobody listens there."""
+    """No server listens on the port."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/"
@@ -38,8 +38,8 @@ async def test_connection_refused(client: MakeClient) -> None:
         [HEAD],
     ],
 )
-async def test_closed_before_the_head_was_whole(client: MakeClient, server: RawServer, pieces: list[bytes]) -> None:
-    """A connection that closes before the answer's head is complete gave no answer."""
+async def test_closed_before_end_of_headers(client: MakeClient, server: RawServer, pieces: list[bytes]) -> None:
+    """A connection that closes before the end of the headers is a failure."""
     outcome = await fetch(client, server, saying(*pieces))
     assert outcome == Failed(server.url(), Reason.CONNECTION_CLOSED, transient=True)
 
@@ -56,7 +56,7 @@ async def test_closed_before_the_head_was_whole(client: MakeClient, server: RawS
     ],
 )
 async def test_reset(client: MakeClient, server: RawServer, sent: bytes) -> None:
-    """A reset is a failure at any point, also in a body that would have ended with its connection."""
+    """A reset is a failure at any point, also in a body without a length."""
 
     async def script(visit: Visit) -> None:
         await visit.send(sent)
@@ -76,8 +76,8 @@ async def test_reset(client: MakeClient, server: RawServer, sent: bytes) -> None
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n",
     ],
 )
-async def test_bodies_that_stop_early(client: MakeClient, server: RawServer, sent: bytes) -> None:
-    """A body shorter than its head says is never taken for a page."""
+async def test_incomplete_body_is_a_failure(client: MakeClient, server: RawServer, sent: bytes) -> None:
+    """A body shorter than announced is never a page."""
     outcome = await fetch(client, server, saying(sent))
     assert outcome == Failed(server.url(), Reason.BODY_TOO_SHORT, transient=True)
 
@@ -99,8 +99,8 @@ async def test_bodies_that_stop_early(client: MakeClient, server: RawServer, sen
         [HEAD + b"Content-Length: 99999999999999999999999999\r\n\r\nhello"],
     ],
 )
-async def test_what_is_not_http(client: MakeClient, server: RawServer, pieces: list[bytes]) -> None:
-    """Answers that break the protocol are called malformed, at once and in readable words."""
+async def test_malformed_responses(client: MakeClient, server: RawServer, pieces: list[bytes]) -> None:
+    """Responses that violate the protocol fail at once with a readable reason."""
     outcome = await asyncio.wait_for(fetch(client, server, saying(*pieces)), 10)
     assert isinstance(outcome, Failed)
     assert outcome.text.startswith("malformed response: ")
@@ -110,7 +110,7 @@ async def test_what_is_not_http(client: MakeClient, server: RawServer, pieces: l
 
 
 async def test_endless_headers(client: MakeClient, server: RawServer) -> None:
-    """A head that never ends is cut off, not collected."""
+    """Headers without end are cut off."""
     sent = 0
 
     async def script(visit: Visit) -> None:
@@ -135,15 +135,15 @@ async def test_endless_headers(client: MakeClient, server: RawServer) -> None:
     ],
 )
 async def test_silence_ends_at_the_timeout(client: MakeClient, server: RawServer, script: Reply) -> None:
-    """A server that says nothing more is given up after the timeout."""
+    """A silent server fails after the timeout."""
     outcome = await fetch(client, server, script, timeout=0.3)
     assert outcome == Failed(server.url(), Reason.TIMED_OUT, "0.3", transient=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [b"", HEAD + b"Content-Length: 1000\r\n\r\n"])
-async def test_a_slow_drip_ends_at_the_timeout(client: MakeClient, server: RawServer, start: bytes) -> None:
-    """One byte at a time, in the head or in the body, does not stretch the time a request may take."""
+async def test_slow_drip_ends_at_the_timeout(client: MakeClient, server: RawServer, start: bytes) -> None:
+    """One byte at a time, in headers or body, does not extend the timeout."""
 
     async def drip(visit: Visit) -> None:
         await visit.send(start)
@@ -158,7 +158,7 @@ async def test_a_slow_drip_ends_at_the_timeout(client: MakeClient, server: RawSe
 
 
 async def test_endless_early_hints_end_at_the_timeout(client: MakeClient, server: RawServer) -> None:
-    """A server that keeps saying "wait for it" is not waited for."""
+    """Endless 1xx responses do not extend the timeout."""
 
     async def script(visit: Visit) -> None:
         while True:
@@ -170,15 +170,15 @@ async def test_endless_early_hints_end_at_the_timeout(client: MakeClient, server
 
 
 async def test_switching_protocols_is_refused(client: MakeClient, server: RawServer) -> None:
-    """An upgrade that nobody asked for is a failure, not a page."""
+    """An unrequested 101 is a failure."""
     outcome = await fetch(
         client, server, saying(b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nxx")
     )
     assert isinstance(outcome, Failed)
 
 
-async def test_cancelling_passes_through(client: MakeClient, server: RawServer) -> None:
-    """Cancelling a request ends it at once; the client can be used afterwards."""
+async def test_cancelled_request_ends_at_once(client: MakeClient, server: RawServer) -> None:
+    """The client can be used afterwards."""
     server.replies["/slow"] = saying_then_silence(b"")
     found = await client()
     task = asyncio.ensure_future(found.get(server.url("/slow")))
@@ -190,8 +190,8 @@ async def test_cancelling_passes_through(client: MakeClient, server: RawServer) 
     assert isinstance(await found.get(server.url("/fine")), Fetched)
 
 
-async def test_a_failing_veto_does_not_end_the_run(client: MakeClient, server: RawServer) -> None:
-    """Even a bug in the caller's own veto is a page's failure."""
+async def test_exception_in_callback_is_a_failure(client: MakeClient, server: RawServer) -> None:
+    """An exception in the caller's callback fails the page only."""
     found = await client()
     outcome = await found.fetcher.get(server.url(), lane=Lane.CONTENT, limit=10, wanted=lambda head: 1 // 0)  # type: ignore[arg-type, return-value]
     assert outcome == Failed(server.url(), Reason.FETCH_ERROR, "ZeroDivisionError", transient=True)

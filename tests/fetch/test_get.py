@@ -13,8 +13,8 @@ from tests.fetch.conftest import LIMIT, MakeClient
 from tests.fetch.raw import RawServer, Visit, page, reply, saying, saying_then_silence
 
 
-async def test_a_page(client: MakeClient, server: RawServer) -> None:
-    """A 200 answer becomes a page with its type, charset, lower-cased headers and the time."""
+async def test_page_is_fetched(client: MakeClient, server: RawServer) -> None:
+    """A 200 response becomes a page with type, charset, lower-cased headers and time."""
     server.replies["/a?b=%2F"] = page(b"<p>hi</p>", 'ETag: "1"', "X-Thing: a", "X-Thing: b")
     found = await client()
     outcome = await found.get(server.url("/a?b=%2F"))
@@ -26,8 +26,8 @@ async def test_a_page(client: MakeClient, server: RawServer) -> None:
     assert (outcome.headers["etag"], outcome.headers.get("last-modified")) == ('"1"', None)
 
 
-async def test_what_is_asked(client: MakeClient, server: RawServer) -> None:
-    """The request line is the URL as normalised, and the headers say who we are and what we can read."""
+async def test_request_line_and_headers(client: MakeClient, server: RawServer) -> None:
+    """The request line is the normalised URL, and the headers are the documented ones."""
     found = await client()
     await found.get(server.url("/a%20b/%e4?q=a+b|c&x='1'"))
     (request,) = server.requests
@@ -61,8 +61,10 @@ async def test_what_is_asked(client: MakeClient, server: RawServer) -> None:
         ("206 Partial Content", "HTTP 206: only a part was sent", True),
     ],
 )
-async def test_statuses(client: MakeClient, server: RawServer, status: str, reason: str, transient: bool) -> None:
-    """Each status is a failure with its number, and transient exactly where another try makes sense."""
+async def test_status_becomes_failure(
+    client: MakeClient, server: RawServer, status: str, reason: str, transient: bool
+) -> None:
+    """Transient exactly if a retry makes sense."""
     server.fallback = reply(status, b"sorry", "Location: /elsewhere")
     found = await client()
     outcome = await found.get(server.url())
@@ -71,7 +73,7 @@ async def test_statuses(client: MakeClient, server: RawServer, status: str, reas
 
 @pytest.mark.parametrize("status", ["200 OK", "201 Created", "203 Non-Authoritative", "204 No Content", "205 Reset"])
 async def test_every_success_is_accepted(client: MakeClient, server: RawServer, status: str) -> None:
-    """2xx responses pass with their body, also an empty one."""
+    """2xx responses are accepted, also with an empty body."""
     server.fallback = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n".encode() + (
         b"\r\n" if "204" in status else b"Content-Length: 0\r\n\r\n"
     )
@@ -97,7 +99,7 @@ async def test_every_success_is_accepted(client: MakeClient, server: RawServer, 
 async def test_redirects_are_reported_not_followed(
     client: MakeClient, server: RawServer, status: str, location: str, target: str
 ) -> None:
-    """A redirect gives the normalised place it points to, and nothing is asked there."""
+    """A redirect gives its normalised target, which is not requested."""
     head = f"HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 5\r\n\r\nmoved"
     server.replies["/a/"] = head.encode()
     found = await client()
@@ -120,8 +122,8 @@ async def test_redirects_are_reported_not_followed(
         (["Location: http://[bad/"], "redirect that cannot be followed: not a valid URL: http://[bad/"),
     ],
 )
-async def test_redirects_to_nowhere(client: MakeClient, server: RawServer, headers: list[str], reason: str) -> None:
-    """A redirect that cannot be followed fails for good and says where it points."""
+async def test_invalid_redirects_fail(client: MakeClient, server: RawServer, headers: list[str], reason: str) -> None:
+    """A redirect that cannot be followed is a permanent failure."""
     server.fallback = reply("302 Found", b"", *headers)
     found = await client()
     outcome = await found.get(server.url())
@@ -129,14 +131,14 @@ async def test_redirects_to_nowhere(client: MakeClient, server: RawServer, heade
 
 
 async def test_repeated_equal_locations_are_one(client: MakeClient, server: RawServer) -> None:
-    """The same Location twice is no contradiction."""
+    """The same Location twice is accepted."""
     server.fallback = reply("302 Found", b"", "Location: /a", "Location: /a")
     found = await client()
     assert isinstance(await found.get(server.url()), Redirect)
 
 
-async def test_reasons_never_carry_control_characters(client: MakeClient, server: RawServer) -> None:
-    """What a server writes into a Location cannot reach a terminal raw."""
+async def test_reasons_have_no_control_characters(client: MakeClient, server: RawServer) -> None:
+    """Text of a Location header is escaped."""
     server.fallback = "HTTP/1.1 302 Found\r\nLocation: ftp://\u202e\u009b31mx\r\nContent-Length: 0\r\n\r\n".encode()
     found = await client()
     outcome = await found.get(server.url())
@@ -144,8 +146,8 @@ async def test_reasons_never_carry_control_characters(client: MakeClient, server
     assert outcome.text.isprintable()
 
 
-async def test_not_modified(client: MakeClient, server: RawServer) -> None:
-    """With validators the request is conditional, and 304 says that nothing is new."""
+async def test_validators_give_not_modified(client: MakeClient, server: RawServer) -> None:
+    """With validators the request is conditional, and 304 means unchanged."""
     server.fallback = b'HTTP/1.1 304 Not Modified\r\nETag: "2"\r\n\r\n'
     found = await client()
     outcome = await found.get(server.url(), validators=Validators('W/"1"', "Sat, 03 Jan 2026 20:00:00 GMT"))
@@ -155,15 +157,15 @@ async def test_not_modified(client: MakeClient, server: RawServer) -> None:
     assert headers["if-modified-since"] == "Sat, 03 Jan 2026 20:00:00 GMT"
 
 
-async def test_not_modified_unasked_is_a_failure(client: MakeClient, server: RawServer) -> None:
-    """304 without a question is no page."""
+async def test_unrequested_304_is_a_failure(client: MakeClient, server: RawServer) -> None:
+    """304 without validators is not a page."""
     server.fallback = b"HTTP/1.1 304 Not Modified\r\n\r\n"
     found = await client()
     assert await found.get(server.url()) == Failed(server.url(), Reason.HTTP_STATUS, "304", transient=False, status=304)
 
 
-async def test_validators_that_cannot_be_sent_are_left_out(client: MakeClient, server: RawServer) -> None:
-    """A validator with line breaks or other odd characters makes the request unconditional, never a forged header."""
+async def test_invalid_validators_are_not_sent(client: MakeClient, server: RawServer) -> None:
+    """A validator with line breaks makes the request unconditional."""
     found = await client()
     outcome = await found.get(server.url(), validators=Validators('"1"\r\nX-Evil: 1', "h\u00e9"))
     assert isinstance(outcome, Fetched)
@@ -181,10 +183,10 @@ async def test_validators_that_cannot_be_sent_are_left_out(client: MakeClient, s
         ("", b"", "text/plain"),
     ],
 )
-async def test_a_missing_type_is_found_in_the_body(
+async def test_missing_type_is_sniffed(
     client: MakeClient, server: RawServer, header: str, body: bytes, kind: str
 ) -> None:
-    """Where the header says nothing, the first bytes do; where it says something, it counts."""
+    """Without a Content-Type the first bytes decide."""
     server.fallback = reply("200 OK", body, *([header] if header else []))
     found = await client()
     outcome = await found.get(server.url())
@@ -193,7 +195,7 @@ async def test_a_missing_type_is_found_in_the_body(
 
 
 async def test_compressed_pages_are_decoded(client: MakeClient, server: RawServer) -> None:
-    """The body that comes out is the page, whatever it travelled as."""
+    """The body is the decoded page."""
     server.fallback = page(gzip.compress(b"<p>packed</p>"), "Content-Encoding: gzip")
     found = await client()
     outcome = await found.get(server.url())
@@ -211,10 +213,10 @@ async def test_compressed_pages_are_decoded(client: MakeClient, server: RawServe
         ("\u00e9vil\x1b[31m", b"hello", "", False),
     ],
 )
-async def test_bodies_that_do_not_decode(
+async def test_undecodable_bodies_fail(
     client: MakeClient, server: RawServer, encoding: str, body: bytes, reason: str, transient: bool
 ) -> None:
-    """A body that is not what its encoding says is a failure that names it, never half a page."""
+    """A body that contradicts its encoding is a failure that names it."""
     server.fallback = page(body, f"Content-Encoding: {encoding}")
     found = await client()
     outcome = await found.get(server.url())
@@ -224,8 +226,8 @@ async def test_bodies_that_do_not_decode(
     assert outcome.transient is transient or not reason
 
 
-async def test_wanted_sees_the_head_before_the_body(client: MakeClient, server: RawServer) -> None:
-    """A veto by type comes before the body is read, and its word is the outcome."""
+async def test_callback_sees_headers_before_body(client: MakeClient, server: RawServer) -> None:
+    """A type can be refused before the body is read."""
     heads: list[Head] = []
 
     def only_html(head: Head) -> Skipped | None:
@@ -247,10 +249,8 @@ async def test_wanted_sees_the_head_before_the_body(client: MakeClient, server: 
 
 
 @pytest.mark.parametrize("size", [20, 5000])
-async def test_wanted_is_asked_after_a_look_where_there_is_no_type(
-    client: MakeClient, server: RawServer, size: int
-) -> None:
-    """Without a Content-Type the veto is asked with the type that the first bytes show."""
+async def test_callback_gets_sniffed_type(client: MakeClient, server: RawServer, size: int) -> None:
+    """Without a Content-Type the callback gets the type of the first bytes."""
     server.fallback = reply("200 OK", b"%PDF-1.7\n" + b"x" * size)
     found = await client()
     outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, Reason.WRONG_TYPE, head.content_type))
@@ -268,7 +268,7 @@ async def test_announced_size_over_the_limit(client: MakeClient, server: RawServ
 
 
 async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
-    """A body without a length is counted on the way and dropped when it passes the limit."""
+    """A body without a length is dropped when it exceeds the limit."""
     sent = 0
 
     async def endless(visit: Visit) -> None:
@@ -285,8 +285,8 @@ async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawSe
     assert sent < 30 * LIMIT
 
 
-async def test_unpacked_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
-    """A small body that unpacks past the limit is refused too."""
+async def test_decompressed_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
+    """A body that decompresses beyond the limit is refused."""
     server.fallback = page(gzip.compress(bytes(LIMIT + 1)), "Content-Encoding: gzip")
     found = await client()
     outcome = await found.get(server.url(), limit=LIMIT)
@@ -294,7 +294,7 @@ async def test_unpacked_size_over_the_limit(client: MakeClient, server: RawServe
     assert outcome.text == "exceeds size limit"
 
 
-async def test_a_body_of_exactly_the_limit_passes(client: MakeClient, server: RawServer) -> None:
+async def test_body_of_exactly_the_limit_passes(client: MakeClient, server: RawServer) -> None:
     """The limit itself is allowed."""
     server.fallback = page(b"x" * 1000)
     found = await client()
@@ -302,8 +302,8 @@ async def test_a_body_of_exactly_the_limit_passes(client: MakeClient, server: Ra
     assert isinstance(await found.get(server.url(), limit=999), Skipped)
 
 
-async def test_a_body_without_any_length(client: MakeClient, server: RawServer) -> None:
-    """A body that ends with its connection is whole."""
+async def test_body_without_length(client: MakeClient, server: RawServer) -> None:
+    """A body that ends with its connection is complete."""
     server.fallback = saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", b"all</p>")
     found = await client()
     outcome = await found.get(server.url())
@@ -311,8 +311,8 @@ async def test_a_body_without_any_length(client: MakeClient, server: RawServer) 
     assert outcome.body == b"<p>all</p>"
 
 
-async def test_early_hints_are_passed_over(client: MakeClient, server: RawServer) -> None:
-    """1xx answers before the real one do not count."""
+async def test_early_hints_are_ignored(client: MakeClient, server: RawServer) -> None:
+    """1xx responses before the final one are ignored."""
     server.fallback = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" * 3 + page(b"real")
     found = await client()
     outcome = await found.get(server.url())
@@ -320,8 +320,8 @@ async def test_early_hints_are_passed_over(client: MakeClient, server: RawServer
     assert (outcome.status, outcome.body) == (200, b"real")
 
 
-async def test_asking_without_the_body(client: MakeClient, server: RawServer) -> None:
-    """HEAD gives type, redirects and failures like GET; a body sent along all the same harms nobody."""
+async def test_head_request(client: MakeClient, server: RawServer) -> None:
+    """HEAD gives type, redirects and failures like GET; an unexpected body is ignored."""
     server.replies["/page"] = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 5000\r\n\r\n"
     server.replies["/moved"] = b"HTTP/1.1 301 Moved\r\nLocation: /page\r\nContent-Length: 99\r\n\r\n"
     server.replies["/wrong"] = page(b"a body that HEAD must not have")
@@ -341,8 +341,8 @@ async def test_asking_without_the_body(client: MakeClient, server: RawServer) ->
     assert outcome.body == b"<p>hello</p>"
 
 
-async def test_a_veto_by_looks_does_not_wait_for_the_rest(client: MakeClient, server: RawServer) -> None:
-    """As soon as the first bytes show an unwanted type, the rest of the body is left on the wire."""
+async def test_refusal_by_sniffing_does_not_read_the_body(client: MakeClient, server: RawServer) -> None:
+    """Once the first bytes show a refused type, the rest is not read."""
     server.fallback = saying_then_silence(b"HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n%PDF-1.7\n" + b"x" * 5000)
     found = await client(timeout=5)
     outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, Reason.WRONG_TYPE, head.content_type))

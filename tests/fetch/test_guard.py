@@ -37,20 +37,20 @@ FORBIDDEN, ALLOWED = _FORBIDDEN.split(), _ALLOWED.split()
 
 
 @pytest.mark.parametrize("address", FORBIDDEN)
-def test_what_is_not_public(address: str) -> None:
-    """Everything the registries set aside is refused, and so is IPv4 hidden inside IPv6."""
+def test_non_public_addresses(address: str) -> None:
+    """All reserved ranges are refused, and IPv4 embedded in IPv6."""
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", ALLOWED)
-def test_what_is_public(address: str) -> None:
-    """Ordinary addresses pass, right up to the edges of what is set aside."""
+def test_public_addresses(address: str) -> None:
+    """Ordinary addresses pass, up to the edges of reserved ranges."""
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", [a for a in FORBIDDEN if a[0].isdigit() and a.count(".") == 3 and ":" not in a])
-async def test_spelled_out_addresses_get_no_connection(client: MakeClient, address: str) -> None:
-    """A link to a forbidden address fails for good, with the address in the reason."""
+async def test_literal_addresses_are_refused(client: MakeClient, address: str) -> None:
+    """A link to a private address is a permanent failure that names the address."""
     found = await client()
     if address == "127.0.0.1":
         found = await client(start_url="https://example.com/")
@@ -58,8 +58,8 @@ async def test_spelled_out_addresses_get_no_connection(client: MakeClient, addre
     assert outcome == Failed(f"http://{address}/", Reason.ADDRESS_REFUSED, address, transient=False)
 
 
-async def test_names_that_resolve_to_forbidden_addresses(client: MakeClient, server: RawServer) -> None:
-    """A harmless name with a private address behind it is refused on that address."""
+async def test_names_with_private_addresses_are_refused(client: MakeClient, server: RawServer) -> None:
+    """A public name that resolves to a private address is refused."""
     found = await client(start_url="http://1.1.1.1/", resolver=Names({"inside.example": ["127.0.0.1"]}))
     outcome = await found.get(server.url(host="inside.example"))
     assert outcome == Failed(server.url(host="inside.example"), Reason.ADDRESS_REFUSED, "127.0.0.1", transient=False)
@@ -67,7 +67,7 @@ async def test_names_that_resolve_to_forbidden_addresses(client: MakeClient, ser
 
 
 async def test_second_address_of_a_name_is_checked_too(client: MakeClient, server: RawServer) -> None:
-    """Of several addresses the forbidden ones are never tried, not even when the others do not answer."""
+    """Private addresses of a name are never tried, even if the public ones fail."""
     async with RawServer(host="127.0.0.2", port=server.port) as forbidden:
         names = Names({"start.example": ["127.0.0.1"], "mixed.example": ["127.0.0.2", "127.0.0.1"]})
         found = await client(start_url=server.url(host="start.example"), resolver=names)
@@ -77,8 +77,8 @@ async def test_second_address_of_a_name_is_checked_too(client: MakeClient, serve
         assert any(isinstance(event, Warned) and "mixed.example" in event.message for event in found.events)
 
 
-async def test_start_host_on_a_private_address_exempts_just_that(client: MakeClient, server: RawServer) -> None:
-    """Somebody who mirrors an intranet site reaches it, and nothing else inside."""
+async def test_private_start_host_exempts_itself_only(client: MakeClient, server: RawServer) -> None:
+    """An intranet site is reached, and no other private address."""
     async with RawServer(host="127.0.0.2") as other:
         found = await client(
             start_url=server.url(host="intranet.example"), resolver=Names({"intranet.example": ["127.0.0.1"]})
@@ -90,14 +90,35 @@ async def test_start_host_on_a_private_address_exempts_just_that(client: MakeCli
         assert other.connections == 0
 
 
-async def test_a_public_start_host_exempts_nothing(client: MakeClient, server: RawServer) -> None:
-    """With a start URL on the public internet, not even loopback is reachable."""
+@pytest.mark.parametrize("host", ["127.0.0.1", "intranet.example", "localhost"])
+async def test_another_port_of_the_start_address_is_refused(client: MakeClient, server: RawServer, host: str) -> None:
+    """An exempt address is exempt at the start URL's port: another port is another service, such as a database."""
+    async with RawServer() as other:
+        names = Names({"intranet.example": ["127.0.0.1"], "start.example": ["127.0.0.1"]})
+        found = await client(start_url=server.url(host="start.example"), resolver=names)
+        assert isinstance(await found.get(server.url(host=host)), Fetched)
+        url, detail = other.url(host=host), f"127.0.0.1:{other.port}"
+        assert await found.get(url) == Failed(url, Reason.ADDRESS_REFUSED, detail, transient=False)
+        assert other.connections == 0
+
+
+@pytest.mark.parametrize("start", ["http://10.0.0.1/", "https://10.0.0.1/"])
+async def test_default_ports_of_the_start_address_are_one_site(start: str) -> None:
+    """An intranet site redirects from http to https; its other ports stay closed."""
+    guard = AddressGuard(start, Names({}))
+    await guard.admit_start()
+    assert [guard.allows("10.0.0.1", port) for port in (80, 443, 8080, 22)] == [True, True, False, False]
+    assert not guard.allows("10.0.0.2", 80)
+
+
+async def test_public_start_host_exempts_nothing(client: MakeClient, server: RawServer) -> None:
+    """With a public start URL not even loopback is reachable."""
     found = await client(start_url="https://example.com/", resolver=Names({"example.com": ["93.184.215.14"]}))
     assert await found.get(server.url()) == Failed(server.url(), Reason.ADDRESS_REFUSED, "127.0.0.1", transient=False)
 
 
-async def test_a_start_host_that_moves_inside_is_not_followed(client: MakeClient, server: RawServer) -> None:
-    """A name that was public when the run began and private at the next look (DNS rebinding) gets no connection."""
+async def test_dns_rebinding_of_start_host_is_refused(client: MakeClient, server: RawServer) -> None:
+    """A name that was public at the start and private later gets no connection."""
     names = Names({"rebind.example": ["93.184.215.14"]})
     found = await client(start_url=server.url(host="rebind.example"), resolver=names)
     names.names["rebind.example"] = ["127.0.0.1"]
@@ -106,8 +127,8 @@ async def test_a_start_host_that_moves_inside_is_not_followed(client: MakeClient
     assert server.connections == 0
 
 
-async def test_the_socket_itself_is_the_last_line(client: MakeClient, server: RawServer) -> None:
-    """Whoever asks for a socket to a forbidden address gets none, whatever was checked before."""
+async def test_socket_creation_is_guarded(client: MakeClient, server: RawServer) -> None:
+    """A socket to a private address is refused, whatever was checked before."""
     guard = AddressGuard("https://example.com/", Names({}))
     for family, endpoint in [(socket.AF_INET, ("10.0.0.1", 80)), (socket.AF_INET6, ("::1", 80, 0, 0))]:
         with pytest.raises(AddressRefused):
@@ -117,7 +138,7 @@ async def test_the_socket_itself_is_the_last_line(client: MakeClient, server: Ra
 
 
 async def test_localhost_names_never_reach_dns(client: MakeClient, server: RawServer) -> None:
-    """Names under .localhost are this machine, without asking anybody."""
+    """Names under .localhost are resolved locally."""
     names = Names({})
     found = await client(start_url=server.url(host="docs.localhost"), resolver=names)
     assert isinstance(await found.get(server.url(host="docs.localhost")), Fetched)
@@ -126,7 +147,7 @@ async def test_localhost_names_never_reach_dns(client: MakeClient, server: RawSe
 
 
 async def test_localhost_is_refused_from_a_public_start(client: MakeClient, server: RawServer) -> None:
-    """A public page cannot reach this machine by its own name."""
+    """A public page cannot reach this machine by name."""
     found = await client(start_url="https://example.com/", resolver=Names({"example.com": ["93.184.215.14"]}))
     outcome = await found.get(server.url(host="x.localhost"))
     assert outcome == Failed(server.url(host="x.localhost"), Reason.ADDRESS_REFUSED, "127.0.0.1", transient=False)
@@ -134,13 +155,13 @@ async def test_localhost_is_refused_from_a_public_start(client: MakeClient, serv
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".example", "nowhere.example", "a..b.example"])
 async def test_names_that_do_not_exist(client: MakeClient, host: str) -> None:
-    """A name without an address, or one that DNS cannot hold, is a named failure that may pass."""
+    """A name without an address, or an invalid one, is a transient failure."""
     found = await client()
     assert await found.get(f"http://{host}/") == Failed(f"http://{host}/", Reason.NO_SUCH_HOST, transient=True)
 
 
-async def test_the_system_resolver_takes_impossible_names(server: RawServer) -> None:
-    """Names that Python itself refuses to look up are a failure like any other."""
+async def test_resolver_accepts_invalid_names(server: RawServer) -> None:
+    """Names that Python refuses to resolve are failures like any other."""
     from sitemirror.fetch.client import Fetcher
     from sitemirror.fetch.pace import Pace
     from sitemirror.model import Lane
@@ -155,7 +176,7 @@ async def test_the_system_resolver_takes_impossible_names(server: RawServer) -> 
 
 @pytest.mark.vectors
 async def test_vectors_of_request_forgery(client: MakeClient, vectors: Path) -> None:
-    """Every URL that aims inside is refused, as an invalid URL or by the guard; the public one is not."""
+    """Every URL to a private address is refused; the public one is not."""
     lines = (vectors / "ssrf/urls.jsonl").read_text("utf-8").splitlines()
     names = Names({})
     found = await client(start_url="https://start.test/", resolver=names)

@@ -22,7 +22,7 @@ PUBLIC = {"aiohttp", "aiohttp.abc"}
 
 
 def test_internals_are_used_in_one_module() -> None:
-    """No module but fetch/transport.py imports a module of aiohttp that is not public, or a private name."""
+    """Only fetch/transport.py imports private modules or names of aiohttp."""
     users = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
@@ -40,7 +40,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def test_versions_are_pinned() -> None:
-    """The installed version is one whose internals are known, and pyproject.toml allows no other minor version."""
+    """The installed version has known internals, and pyproject.toml allows no other minor version."""
     assert aiohttp.__version__.startswith(transport.KNOWN)
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     (known,) = transport.KNOWN
@@ -57,6 +57,7 @@ def test_versions_are_pinned() -> None:
         (ResponseHandler.start_timeout, ["self"]),
         (ResponseHandler.read, ["self"]),
         (ResponseHandler.exception, ["self"]),
+        (ResponseHandler.force_close, ["self"]),
         (aiohttp.ClientResponse.start, ["self", "connection"]),
         (aiohttp.StreamReader.on_eof, ["self", "callback"]),
         (aiohttp.StreamReader.read_nowait, ["self", "n"]),
@@ -64,13 +65,13 @@ def test_versions_are_pinned() -> None:
     ],
 )
 def test_signatures(function: object, parameters: list[str]) -> None:
-    """The functions that are called have the parameters that they are called with."""
+    """The functions that are called have the expected parameters."""
     assert callable(function)
     assert list(inspect.signature(function).parameters) == parameters
 
 
 def test_parameters_by_name() -> None:
-    """What is passed by name is known by that name."""
+    """Keyword arguments exist."""
     limits = {"max_line_size", "max_field_size", "max_headers"}
     settings = {"skip_payload", "read_until_eof", "auto_decompress", "read_timeout"} | limits
     assert settings <= set(inspect.signature(ResponseHandler.set_response_params).parameters)
@@ -80,7 +81,7 @@ def test_parameters_by_name() -> None:
 
 
 async def test_attributes() -> None:
-    """A connection's protocol says how it is, and the parser's message what it read."""
+    """A connection's protocol and the parser's message have the expected attributes."""
     protocol = ResponseHandler(asyncio.get_running_loop())
     assert protocol.transport is None
     assert protocol.closed is not None
@@ -88,5 +89,8 @@ async def test_attributes() -> None:
     assert protocol.exception() is None
     assert isinstance(inspect.getattr_static(Connection, "protocol"), property)
     assert {"code", "raw_headers"} <= set(dir(RawResponseMessage))
+    protocol.set_response_params()
+    uses = {name for name in dir(transport.RepairingParser) if not name.startswith("_")}
+    assert uses | {"pause_reading", "message_consumed"} <= set(dir(protocol._parser))
     assert issubclass(transport.ParseError, Exception)
     assert transport.ParseError(message="odd").message == "odd"

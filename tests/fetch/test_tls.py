@@ -29,16 +29,16 @@ async def secure() -> AsyncIterator[RawServer]:
         yield found
 
 
-async def test_a_trusted_authority(client: MakeClient, secure: RawServer) -> None:
-    """With --ca-file a site of one's own authority is reached, over a connection that is used again."""
+async def test_ca_file_is_trusted(client: MakeClient, secure: RawServer) -> None:
+    """With --ca-file a site with a private authority is reached, over a reused connection."""
     found = await client(start_url=secure.url(host="site.test"), resolver=NAMES, ca_file=TLS / "ca.pem")
     for number in range(3):
         assert isinstance(await found.get(secure.url(f"/{number}", host="site.test")), Fetched)
     assert secure.connections == 1
 
 
-async def test_an_unknown_authority(client: MakeClient, secure: RawServer) -> None:
-    """A certificate that nobody vouches for is a failure for good."""
+async def test_unknown_authority_is_a_permanent_failure(client: MakeClient, secure: RawServer) -> None:
+    """An untrusted certificate is not retried."""
     found = await client(start_url=secure.url(host="site.test"), resolver=NAMES)
     outcome = await found.get(secure.url(host="site.test"))
     assert isinstance(outcome, Failed)
@@ -47,8 +47,8 @@ async def test_an_unknown_authority(client: MakeClient, secure: RawServer) -> No
     assert secure.requests == []
 
 
-async def test_the_wrong_name(client: MakeClient, secure: RawServer) -> None:
-    """A certificate for another name is a failure for good, and no request is sent."""
+async def test_wrong_name_is_a_permanent_failure(client: MakeClient, secure: RawServer) -> None:
+    """A certificate for another name fails, and no request is sent."""
     found = await client(start_url=secure.url(host="other.test"), resolver=NAMES, ca_file=TLS / "ca.pem")
     outcome = await found.get(secure.url(host="other.test"))
     assert isinstance(outcome, Failed)
@@ -58,7 +58,7 @@ async def test_the_wrong_name(client: MakeClient, secure: RawServer) -> None:
 
 
 async def test_https_to_a_plain_server(client: MakeClient, server: RawServer) -> None:
-    """A server that does not speak TLS is named as that."""
+    """A server without TLS gives a readable reason."""
     url = server.url().replace("http:", "https:")
     found = await client(start_url=url, timeout=0.5)
     outcome = await found.get(url)
@@ -67,7 +67,7 @@ async def test_https_to_a_plain_server(client: MakeClient, server: RawServer) ->
 
 
 async def test_plain_to_a_tls_server(client: MakeClient, secure: RawServer) -> None:
-    """http to a TLS port ends in a reason, not in an exception."""
+    """http to a TLS port gives a reason, not an exception."""
     url = secure.url().replace("https:", "http:")
     found = await client(start_url=url, timeout=0.5)
     outcome = await found.get(url)
@@ -76,8 +76,8 @@ async def test_plain_to_a_tls_server(client: MakeClient, secure: RawServer) -> N
 
 
 @pytest.mark.parametrize("content", [None, b"no certificate in here"])
-def test_a_bad_ca_file(tmp_path: Path, content: bytes | None) -> None:
-    """A CA file that is missing or holds no certificate is wrong usage, with a hint."""
+def test_invalid_ca_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    """A missing file, or one without certificates, is wrong usage with a hint."""
     file = tmp_path / "ca.pem"
     if content is not None:
         file.write_bytes(content)

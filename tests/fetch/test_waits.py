@@ -21,8 +21,8 @@ def busy(status: str, retry_after: str) -> bytes:
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
 @pytest.mark.parametrize("asked", ["30", "Sat, 03 Jan 2026 20:00:30 GMT"])
-async def test_waits_as_long_as_asked(client: MakeClient, server: RawServer, status: str, asked: str) -> None:
-    """Both forms of Retry-After pause the host for that long; then the page comes."""
+async def test_retry_after_pauses_the_host(client: MakeClient, server: RawServer, status: str, asked: str) -> None:
+    """Both forms of Retry-After; then the page is fetched."""
     server.fallback = [busy(status, asked), page()]
     found = await client()
     assert isinstance(await found.get(server.url()), Fetched)
@@ -31,8 +31,8 @@ async def test_waits_as_long_as_asked(client: MakeClient, server: RawServer, sta
     assert len(server.requests) == 2
 
 
-async def test_backs_off_exponentially_without_a_hint(client: MakeClient, server: RawServer) -> None:
-    """Without Retry-After the waits double, each with its jitter."""
+async def test_backoff_without_retry_after(client: MakeClient, server: RawServer) -> None:
+    """The waits double, with jitter."""
     server.fallback = [BUSY, BUSY, BUSY, page()]
     found = await client()
     assert isinstance(await found.get(server.url()), Fetched)
@@ -41,8 +41,8 @@ async def test_backs_off_exponentially_without_a_hint(client: MakeClient, server
 
 
 @pytest.mark.parametrize("rubbish", ["-1", "soon", "Sat, 03 Jan 2025 20:00:30 GMT"])
-async def test_senseless_retry_after_is_backed_off_from(client: MakeClient, server: RawServer, rubbish: str) -> None:
-    """A Retry-After that makes no sense is treated as if there were none."""
+async def test_invalid_retry_after_uses_backoff(client: MakeClient, server: RawServer, rubbish: str) -> None:
+    """As if there were no Retry-After."""
     server.fallback = [busy("503 Service Unavailable", rubbish), page()]
     found = await client()
     assert isinstance(await found.get(server.url()), Fetched)
@@ -50,7 +50,7 @@ async def test_senseless_retry_after_is_backed_off_from(client: MakeClient, serv
 
 
 async def test_gives_up_after_max_retries(client: MakeClient, server: RawServer) -> None:
-    """After the allowed further tries it is a transient failure."""
+    """After the allowed retries the result is a transient failure."""
     server.fallback = BUSY
     found = await client(max_retries=2)
     outcome = await found.get(server.url())
@@ -61,7 +61,7 @@ async def test_gives_up_after_max_retries(client: MakeClient, server: RawServer)
 
 
 async def test_no_retries_still_pauses_the_host(client: MakeClient, server: RawServer) -> None:
-    """With --max-retries 0 the URL fails at once, and the next one still waits as the host asked."""
+    """With --max-retries 0 the URL fails at once, and the next one waits as long as asked."""
     server.replies["/a"] = busy("429 Too Many Requests", "60")
     found = await client(max_retries=0)
     outcome = await found.get(server.url("/a"))
@@ -72,7 +72,7 @@ async def test_no_retries_still_pauses_the_host(client: MakeClient, server: RawS
 
 
 async def test_503_without_retry_after_is_a_failure(client: MakeClient, server: RawServer) -> None:
-    """A 503 that asks for nothing is not waited for."""
+    """It is not awaited."""
     server.fallback = reply("503 Service Unavailable")
     found = await client()
     assert await found.get(server.url()) == Failed(server.url(), Reason.HTTP_STATUS, "503", transient=True, status=503)
@@ -81,7 +81,7 @@ async def test_503_without_retry_after_is_a_failure(client: MakeClient, server: 
 
 
 async def test_rate_is_halved_after_429_and_not_after_503(client: MakeClient, server: RawServer) -> None:
-    """A complaint about speed halves the rate; an outage does not."""
+    """429 halves the rate; an outage does not."""
     for status, interval in [("429 Too Many Requests", 2.0), ("503 Service Unavailable", 1.0)]:
         server.replies[f"/{status[:3]}"] = [busy(status, "10"), page()]
         found = await client(rate_limit=1)
@@ -92,16 +92,16 @@ async def test_rate_is_halved_after_429_and_not_after_503(client: MakeClient, se
         assert sum(found.clock.slept) == pytest.approx(interval if interval == 1.0 else 1 / 0.55)
 
 
-async def test_every_try_takes_its_turn(client: MakeClient, server: RawServer) -> None:
-    """Retries are spaced by the pacer like any other request."""
+async def test_retries_are_paced(client: MakeClient, server: RawServer) -> None:
+    """Retries are spaced like any other request."""
     server.fallback = [busy("503 Service Unavailable", "0")] * 3 + [page()]
     found = await client(rate_limit=0.5)
     assert isinstance(await found.get(server.url()), Fetched)
     assert found.clock.slept == [2, 2, 2]
 
 
-async def test_other_slots_wait_too(client: MakeClient, server: RawServer) -> None:
-    """While a host is paused nothing is sent to it, whoever asks."""
+async def test_pause_applies_to_all_slots(client: MakeClient, server: RawServer) -> None:
+    """During a pause nothing is sent to the host."""
     server.replies["/busy"] = [busy("429 Too Many Requests", "100"), page()]
     found = await client(concurrency=5)
     await asyncio.gather(*(found.get(server.url(path)) for path in ("/busy", "/a", "/b")))
@@ -112,7 +112,7 @@ async def test_other_slots_wait_too(client: MakeClient, server: RawServer) -> No
 
 
 async def test_lanes_have_their_own_rates(client: MakeClient, server: RawServer) -> None:
-    """A sitemap request waits its own interval, a page its own."""
+    """Sitemaps and pages have separate intervals."""
     found = await client(rate_limit=1, content_rate_limit=0.1)
     await found.get(server.url("/1"))
     await found.get(server.url("/2"), lane=Lane.SITEMAP)
@@ -120,7 +120,7 @@ async def test_lanes_have_their_own_rates(client: MakeClient, server: RawServer)
     assert found.clock.slept == [1, 10]
 
 
-async def test_a_wait_in_a_stream(client: MakeClient, server: RawServer) -> None:
+async def test_streams_wait(client: MakeClient, server: RawServer) -> None:
     """Sitemaps wait as pages do."""
     server.fallback = [busy("429 Too Many Requests", "7"), page(b"<urlset/>")]
     found = await client()

@@ -58,3 +58,33 @@ def test_globs_are_typed_as_the_outline_prints_them(site: Site, out: Path, run: 
     else:
         fetched = [path for path in site.paths() if path.startswith(("/caf", "/other"))]
         assert sorted(fetched) == ["/caf%C3%A9", "/caf%C3%A9/x"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "tail", "matches"),
+    [
+        ("*?print=*", "a?print=1", True),
+        ("*?print=*", "a?x=1&print=1", True),
+        ("*print=*", "a?x=1&print=1", True),
+        ("https://docs.example.com/a*", "a?x", True),
+        ("http://*", "a", False),
+        ("*caf\u00e9*", "a?q=caf%C3%A9", True),
+        ("*caf%c3%a9*", "a?q=caf%C3%A9", True),
+        ("/a*", "a", False),
+    ],
+)
+def test_a_glob_for_whole_urls(glob: str, tail: str, matches: bool) -> None:
+    """Scheme, host, path and query, in either spelling."""
+    included = Scope(Settings(include=(glob,)), start_url=START)
+    excluded = Scope(Settings(exclude=(glob,)), start_url=START)
+    assert included.reason(START + tail) == (None if matches else Reason.URL_NOT_INCLUDED)
+    assert excluded.reason(START + tail) == (Reason.URL_EXCLUDED if matches else None)
+    assert not included.takes_all(START[:-1])
+
+
+def test_unmatched_globs_are_known() -> None:
+    """Also where another glob has decided already."""
+    scope = Scope(Settings(include_path=("/a*", "/b*"), exclude=("*x*", "*y*")), start_url=START)
+    assert scope.unmatched_globs() == ["--include-path /a*", "--include-path /b*", "--exclude *x*", "--exclude *y*"]
+    scope.reason(START + "a/x")
+    assert scope.unmatched_globs() == ["--include-path /b*", "--exclude *y*"]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sitemirror.frontier.traps import FULL_STEP, Limits, Trail, Traps, without_session
+from sitemirror.frontier.traps import FULL_STEP, Limits, ParamRules, Trail, Traps, without_session
 from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import InvalidUrl, normalize
 
@@ -264,6 +264,40 @@ def test_session_id_is_removed(url: str, bare: str) -> None:
 def test_what_is_no_session_id_stays(url: str) -> None:
     """Stories, conference sessions and searches have names like those of sessions, but not their values."""
     assert without_session(SITE + url) == SITE + url
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("/p?utm_source=a&utm_medium=b&id=5", "/p?id=5"),
+        ("/p?gclid=x", "/p"),
+        ("/p?a=1&fbclid=x&b=2", "/p?a=1&b=2"),
+        ("/p?UTM_Campaign=x&amp;utm_term=y", "/p"),
+        ("/p?msclkid=x&mc_cid=y&mc_eid=z&_hsenc=1&mkt_tok=2&igshid=3&yclid=4&gbraid=5&_gl=6", "/p"),
+        ("/p?utm=1", "/p?utm=1"),
+        ("/p?source=utm_source", "/p?source=utm_source"),
+        ("/utm_source/p?id=fbclid", "/utm_source/p?id=fbclid"),
+    ],
+)
+def test_tracking_parameters_are_removed(url: str, bare: str) -> None:
+    """By their names, in any case; values and paths do not matter."""
+    assert without_session(SITE + url) == SITE + bare
+
+
+@pytest.mark.parametrize(
+    ("strip", "keep", "bare"),
+    [
+        (("print",), (), "/p?sort=a&a%20b=1"),
+        (("s*", "p*"), (), "/p?a%20b=1"),
+        (("a b",), (), "/p?sort=a&print=1"),
+        (("*",), ("sort",), "/p?sort=a"),
+        ((), ("utm_*",), "/p?sort=a&utm_x=1&print=1&a%20b=1"),
+        (("nothing",), ("nothing",), "/p?sort=a&print=1&a%20b=1"),
+    ],
+)
+def test_rules_for_parameters(strip: tuple[str, ...], keep: tuple[str, ...], bare: str) -> None:
+    """Globs for decoded names; what is kept counts before what is stripped."""
+    assert without_session(f"{SITE}/p?sort=a&utm_x=1&print=1&a%20b=1", ParamRules(strip, keep)) == SITE + bare
 
 
 PATHS = st.text("abS(;=/.?&1%", max_size=30)

@@ -32,8 +32,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("html", "row"), CASES)
-def test_a_url_that_is_found_is_rewritten_and_checked(html: str, row: object) -> None:
-    """Every row with a role is read by crawling, rewriting and verifying alike."""
+def test_each_attribute_is_found_rewritten_and_verified(html: str, row: object) -> None:
+    """Crawling, rewriting and verifying use every row of the table."""
     body = html.encode()
     assert [found.url for found in page_links(body, url=PAGE).found] == [f"{PAGE}x.png"]
     rewritten = localize_html(body, url=PAGE, charset=None, target=lambda _: "files/y.png")
@@ -42,7 +42,7 @@ def test_a_url_that_is_found_is_rewritten_and_checked(html: str, row: object) ->
 
 
 @pytest.mark.parametrize(("html", "row"), CASES)
-def test_the_parser_knows_all_but_the_lazy_ones(html: str, row: tuple[str, object, object]) -> None:
+def test_parser_knows_all_but_lazy_attributes(html: str, row: tuple[str, object, object]) -> None:
     """`convert` makes URLs absolute with the parser's own table."""
     lazy = (*LAZY_SOURCES, *LAZY_SRCSETS)
     tree = turbohtml.parse(html)

@@ -73,8 +73,8 @@ def test_urls_of_a_style_sheet(css: str, expected: list[str]) -> None:
         "",
     ],
 )
-def test_what_only_looks_like_a_url(css: str) -> None:
-    """Comments, strings, other functions, broken URLs and namespaces are passed over."""
+def test_text_that_looks_like_a_url_is_ignored(css: str) -> None:
+    """Comments, strings, other functions, broken URLs and namespaces."""
     assert list(css_urls(css)) == []
 
 
@@ -92,8 +92,8 @@ def test_what_only_looks_like_a_url(css: str) -> None:
         "image-set('\n) ) q { background: url(x) }",
     ],
 )
-def test_after_something_broken_the_rest_is_read(css: str) -> None:
-    """A mistake costs no more than itself."""
+def test_errors_do_not_hide_later_urls(css: str) -> None:
+    """A syntax error costs only its own declaration."""
     assert list(css_urls(css)) == ["x"]
 
 
@@ -125,8 +125,8 @@ def test_escapes_are_undone(css: str, expected: str) -> None:
     assert list(css_urls(css)) == [expected]
 
 
-def test_links_are_resolved_against_the_sheet_and_kept_once() -> None:
-    """What a sheet needs is an asset by `src`, in order, without fragments; `data:` and `#id` are not fetched."""
+def test_links_are_resolved_and_deduplicated() -> None:
+    """Assets by `src`, in order, without fragments; `data:` and `#id` are not fetched."""
     css = (
         b"@import '../base.css'; a { b: url(i.png); c: url(./i.png#x); d: url(/r.png); e: url(//cdn.example/f.woff?#x);"
         b"f: url(data:image/png;base64,AAAA); g: url(data:image/png;base64,BBBB); h: url(#id); i: url('');"
@@ -166,8 +166,8 @@ def test_links_are_resolved_against_the_sheet_and_kept_once() -> None:
         ("url(é)".encode(), "a\0b"),
     ],
 )
-def test_the_charset_of_a_sheet(css: bytes, charset: str | None) -> None:
-    """The mark decides, then the header, then `@charset`, then UTF-8."""
+def test_charset_precedence(css: bytes, charset: str | None) -> None:
+    """The byte order mark has precedence, then the header, then `@charset`, then UTF-8."""
     assert [found.url for found in css_links(css, url=URL, charset=charset).found] == ["https://example.com/css/%C3%A9"]
 
 
@@ -178,8 +178,8 @@ NOISE = st.sampled_from(
 
 
 @given(st.lists(st.tuples(NOISE, WRITTEN, st.sampled_from(["bare", "'", '"', "import"])), max_size=6))
-def test_a_written_sheet_is_read_back(parts: list[tuple[str, str, str]]) -> None:
-    """Any text, escaped as CSS has it, comes out of any mixture of forms as it went in."""
+def test_css_strings_round_trip(parts: list[tuple[str, str, str]]) -> None:
+    """Any text survives escaping and unescaping."""
 
     def escaped(text: str) -> str:
         return "".join(c if c.isalnum() and c.isascii() else f"\\{ord(c):x} " for c in text)
@@ -191,8 +191,8 @@ def test_a_written_sheet_is_read_back(parts: list[tuple[str, str, str]]) -> None
 
 
 @given(st.binary(max_size=300) | st.text("url('\")@import/*\\ \n;{}#x", max_size=200).map(str.encode))
-def test_no_sheet_raises(css: bytes) -> None:
-    """Whatever the bytes, the answer is a set of links."""
+def test_any_bytes_do_not_raise(css: bytes) -> None:
+    """Any bytes give a set of links."""
     links = css_links(css, url=URL)
     assert len({found.url for found in links.found}) == len(links.found)
 
@@ -208,8 +208,8 @@ def test_no_sheet_raises(css: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("between", ["", " ", "\n"])
-def test_a_hostile_sheet_is_read_in_linear_time(pieces: list[str], between: str) -> None:
-    """Anything unfinished, twenty thousand times over, takes a moment, not minutes."""
+def test_time_is_linear(pieces: list[str], between: str) -> None:
+    """Unfinished constructs, repeated 20,000 times, are read in linear time."""
     started = time.process_time()
     for piece in pieces:
         for _ in css_urls((piece + between) * 20_000):

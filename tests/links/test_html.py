@@ -83,25 +83,25 @@ FRAMES = [
 
 @pytest.mark.parametrize("html", NAVIGATION)
 def test_navigation_leads_to_pages(html: str) -> None:
-    """A link to another page is no part of this one."""
+    """A link to another page is not a requisite."""
     assert only(html) == Found(HERE + "x", LinkKind.PAGE, requisite=False, attribute="href", nofollow=False)
 
 
 @pytest.mark.parametrize("html", NEEDED_BY_HREF)
 def test_linked_assets_are_requisites(html: str) -> None:
-    """What `<link>` loads belongs to the page."""
+    """Files loaded by `<link>` are requisites."""
     assert only(html) == Found(HERE + "x", LinkKind.ASSET, requisite=True, attribute="href", nofollow=False)
 
 
 @pytest.mark.parametrize("html", NEEDED_BY_SRC)
 def test_embedded_assets_are_requisites(html: str) -> None:
-    """What the page shows or runs belongs to it, whatever the attribute is called, at once or when a reader is near."""
+    """Files that the page shows or runs are requisites, also lazily loaded ones."""
     assert only(html) == Found(HERE + "x", LinkKind.ASSET, requisite=True, attribute="src", nofollow=False)
 
 
 @pytest.mark.parametrize("html", FRAMES)
-def test_frames_are_pages_that_the_page_needs(html: str) -> None:
-    """A frame is a page of its own at the depth of the page around it."""
+def test_frames_are_requisite_pages(html: str) -> None:
+    """A frame is a page at the same depth as the page around it."""
     assert only(html) == Found(HERE + "x", LinkKind.PAGE, requisite=True, attribute="src", nofollow=False)
 
 
@@ -133,15 +133,15 @@ def test_frames_are_pages_that_the_page_needs(html: str) -> None:
         "<a href='#top'>t</a><a href=''>t</a><a href=' #x '>t</a><a>t</a>",
     ],
 )
-def test_what_is_no_link(html: str) -> None:
-    """Hints, endpoints, forms, comments, templates, and references within the page lead nowhere."""
+def test_other_references_are_ignored(html: str) -> None:
+    """Hints, endpoints, forms, comments, templates, and references within the page."""
     links = read(html)
     assert links.found == ()
     assert links.refused == ()
 
 
-def test_a_noscript_counts_and_so_does_a_shadow_root() -> None:
-    """What is shown without scripts is found; of templates, only those that are shown."""
+def test_noscript_and_shadow_roots_are_read() -> None:
+    """Content that is shown without scripts counts; other templates do not."""
     html = (
         "<head><noscript><link rel=stylesheet href=a.css></noscript></head><noscript><img src=b.png></noscript>"
         "<div><template shadowrootmode=open><img src=c.png></template></div>"
@@ -150,8 +150,8 @@ def test_a_noscript_counts_and_so_does_a_shadow_root() -> None:
     assert names(html) == ["a.css", "b.png", "c.png"]
 
 
-def test_the_page_in_a_srcdoc_counts() -> None:
-    """Its links count from where the page's own do; pages in pages in pages are read, but not without end."""
+def test_srcdoc_is_read() -> None:
+    """Its links are resolved like the page's own; nesting is limited."""
     html = '<base href="sub/"><iframe srcdoc="<img src=a.png><p style=&quot;x: url(b.png)&quot;>"></iframe>'
     assert names(html) == ["sub/a.png", "sub/b.png"]
     nested = ""
@@ -161,8 +161,8 @@ def test_the_page_in_a_srcdoc_counts() -> None:
     assert names(nested) == ["4.png", "3.png", "2.png", "1.png"]
 
 
-def test_the_order_is_that_of_the_page() -> None:
-    """Attributes, styles and elements come in the order in which they stand."""
+def test_links_are_in_document_order() -> None:
+    """Attributes, styles and elements in document order."""
     html = (
         '<link rel=stylesheet href=1><style>@import "2"; p { src: url(3), url(4) }</style><body background=5>'
         '<p style="background: url(6)"><a href=7>t</a><img src=8 srcset="9, 10 2x"><video src=11 poster=12></video>'
@@ -171,8 +171,8 @@ def test_the_order_is_that_of_the_page() -> None:
     assert names(html) == [str(number) for number in range(1, 16)]
 
 
-def test_the_same_url_is_found_once_for_each_attribute() -> None:
-    """A repeated link is one link; as `href` and as `src` it is two edges."""
+def test_links_are_deduplicated_by_attribute() -> None:
+    """A URL as `href` and as `src` gives two edges."""
     html = '<a href="x#a">1</a><img src="x"><a href="./x">2</a><a href="../guide/x?">3</a><img srcset="x, x 2x">'
     assert [(found.url, found.attribute) for found in read(html).found] == [
         (HERE + "x", "href"),
@@ -182,8 +182,8 @@ def test_the_same_url_is_found_once_for_each_attribute() -> None:
 
 
 @pytest.mark.parametrize("flip", [False, True])
-def test_of_two_roles_the_stronger_counts(flip: bool) -> None:
-    """A style sheet that is also linked to stays needed, and one open link makes a URL followable, in any order."""
+def test_stronger_role_wins(flip: bool) -> None:
+    """A requisite that is also linked remains a requisite; one follow link makes a URL followable."""
     parts = ['<a rel="nofollow" href="s.css">t</a>', '<link rel="stylesheet" href="s.css">']
     html = "".join(reversed(parts) if flip else parts)
     assert only(html) == Found(HERE + "s.css", LinkKind.ASSET, requisite=True, attribute="href", nofollow=False)
@@ -213,8 +213,8 @@ def test_nofollow_links_are_marked(rel: str) -> None:
         ("", False),
     ],
 )
-def test_a_page_can_ask_not_to_be_followed(meta: str, nofollow: bool) -> None:
-    """`<meta name=robots>` speaks for all links of the page, which are found none the less."""
+def test_robots_meta_nofollow_applies_to_all_links(meta: str, nofollow: bool) -> None:
+    """`<meta name=robots>` marks all links of the page, which are still found."""
     links = read(f"{meta}<a href=x>t</a>")
     assert links.nofollow is nofollow
     assert [found.url for found in links.found] == [HERE + "x"]
@@ -231,14 +231,14 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=12).map("".join), st.sampled_from([None, "utf-8", "", "x\0y", "\ud800", "utf-16"]))
-def test_no_page_is_too_broken(html: str, charset: str | None) -> None:
-    """Whatever the markup, the answer is a set of normalised links, each (url, attribute) once."""
+def test_broken_markup_gives_normalised_links(html: str, charset: str | None) -> None:
+    """Any markup gives normalised links, each (url, attribute) once."""
     check(page_links(html.encode(), url=URL, charset=charset))
 
 
 @given(st.binary(max_size=200), st.text(max_size=20))
-def test_no_bytes_raise(body: bytes, url: str) -> None:
-    """Neither what is in the page nor what its URL is makes it fail."""
+def test_any_bytes_do_not_raise(body: bytes, url: str) -> None:
+    """Neither the page's bytes nor its URL raise an exception."""
     check(page_links(body, url=URL))
     check(page_links(b"<a href=x><img src='/y'>" + body, url=url))
 
@@ -266,7 +266,7 @@ def check(links: PageLinks) -> None:
         "<base href='/{n}/'>",
     ],
 )
-def test_the_time_grows_with_the_page(one: str) -> None:
+def test_time_is_linear(one: str) -> None:
     """Ten times as many links take about ten times as long."""
 
     def seconds(count: int) -> float:
@@ -281,8 +281,8 @@ def test_the_time_grows_with_the_page(one: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("filler", [",", "(", " ", "a,", "a (", ", "])
-def test_a_hostile_srcset_is_read_in_linear_time(filler: str) -> None:
-    """A long run of one character is read in well under a second."""
+def test_srcset_is_read_in_linear_time(filler: str) -> None:
+    """Long runs of one character are read in less than five seconds."""
     started = time.process_time()
     read(f"<img srcset='{filler * (300_000 // len(filler))}'>")
     assert time.process_time() - started < 5

@@ -19,26 +19,26 @@ from sitemirror.links.resolve import linked_path
         ("[a](https://x/y) [b](//x/y) [c](mailto:d) [e](#f) [g]() [h](?i)", set()),
     ],
 )
-def test_markdown(text: str, paths: set[str]) -> None:
-    """Inline links and pictures are links; what stands in code, is escaped, or leaves the disk is not."""
+def test_markdown_links(text: str, paths: set[str]) -> None:
+    """Inline links and images are links; code, escaped brackets and links to the web are not."""
     assert {path for path, _ in markdown_links(text.encode()).references} == paths
 
 
 def test_anchors_in_markdown() -> None:
-    """Fragments are read in files whose links were made local; elsewhere those within the page are the site's own."""
+    """Fragments count in files with local links; elsewhere those within the page are the site's own."""
     text = "[a](b.md#c) [d](#e) [f](#) [g](https://x/y#z)\n\n[h]: i.md#j\n"
     assert markdown_links(text.encode()).references == {("b.md", "c"), ("", "e"), ("i.md", "j")}
     assert markdown_links(b"[d](#e) [g](https://x/y#z) [h](mailto:i)").references == set()
 
 
-def test_contents() -> None:
-    """A table of contents has its links in lists that may be as deep as the site."""
+def test_contents_links() -> None:
+    """Lists in the table of contents may be as deep as the site."""
     text = "# T\n\n- [a](b.md)\n  - [c \\[d\\]](e%20f/index.md)\n        - [g](#h)\n"
     assert contents_links(text.encode()).references == {("b.md", ""), ("e f/index.md", ""), ("", "h")}
 
 
-def test_html() -> None:
-    """Fragments count where they lead to a place, anchors are ids and names, and addresses of the web are no links."""
+def test_html_links() -> None:
+    """Fragments count if they lead to an anchor; anchors are ids and names; web URLs are not local."""
     found = html_links(
         b"""<base href=https://x/><link rel=canonical href=a><link rel=preload href=b.js>
         <p id=i><a name=n href=c.html#d>
@@ -60,8 +60,8 @@ def test_html() -> None:
     }
 
 
-def test_html_that_is_shown_later_or_in_a_frame() -> None:
-    """What scripts load when a reader is near counts, and so does a srcdoc, whose places are its own."""
+def test_lazy_and_framed_html() -> None:
+    """Lazily loaded files count, and a srcdoc with its own anchors."""
     found = html_links(
         b"""<img data-src=a.png data-srcset="b.png 2x"><iframe data-src=c.html></iframe>
         <img data-lazy-srcset="e.png 1x">
@@ -71,8 +71,8 @@ def test_html_that_is_shown_later_or_in_a_frame() -> None:
     assert found.references == {("a.png", ""), ("b.png", ""), ("c.html", ""), ("d.png", ""), ("e.png", "")}
 
 
-def test_where_a_link_leads() -> None:
-    """Paths are followed from the file's folder, and never out of the folder that holds the mirrors."""
+def test_links_stay_inside_the_output_folder() -> None:
+    """Paths are resolved against the file's folder and never leave the output folder."""
     assert linked_path("host/a/index.html", "../b.html") == "host/b.html"
     assert linked_path("host/a/index.html", "") == "host/a/index.html"
     assert linked_path("host/a/index.html", "../../other/x.html") == "other/x.html"
@@ -85,8 +85,8 @@ def test_where_a_link_leads() -> None:
     "text",
     ["".join("`" * number + " " for number in range(2000)), "[a](" * 50_000, "[a](<" * 50_000, "](((" * 50_000],
 )
-def test_hostile_markdown_takes_no_longer(text: str) -> None:
-    """Many thousand beginnings of links and code are read in the time that as many links take."""
+def test_time_is_linear(text: str) -> None:
+    """Unfinished links and code are read in linear time."""
     started = time.process_time()
     markdown_links(text.encode())
     assert time.process_time() - started < 5

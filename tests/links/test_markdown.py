@@ -111,7 +111,7 @@ REWRITTEN = {
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_links_are_rewritten(name: str) -> None:
-    """Each way to write a link, with the page otherwise unchanged."""
+    """Each form of link, with the page otherwise unchanged."""
     before, after = REWRITTEN[name]
     assert localized(before) == after
     if name != "front matter":
@@ -146,14 +146,14 @@ def test_links_are_rewritten(name: str) -> None:
         "",
     ],
 )
-def test_what_is_no_link_of_ours_stays(text: str) -> None:
-    """Code, raw HTML, escaped brackets, bare URLs and pages that are not saved are not touched."""
+def test_other_text_is_unchanged(text: str) -> None:
+    """Code, raw HTML, escaped brackets, bare URLs and links to pages that are not saved."""
     assert localized(text) == text
 
 
 @pytest.mark.parametrize("answer", ["a b", "a(b", "a)b", "<a>", "a\\b", "a`b", "a&amp;b", "a|b", "", "a*b_c[d]", "ä#ö"])
-def test_any_answer_is_a_destination(answer: str) -> None:
-    """Whatever `target` answers, the link is one link, and leads there once percent-decoded."""
+def test_any_target_is_escaped(answer: str) -> None:
+    """Any result of `target` becomes one link that leads there."""
     for text in (
         "x [t](https://e.x/a) `y`",
         "<https://e.x/a>",
@@ -166,8 +166,8 @@ def test_any_answer_is_a_destination(answer: str) -> None:
         assert unquote(str(link.attrGet("href"))) == answer
 
 
-def test_targets_are_given_urls_and_fragments_apart() -> None:
-    """`target` sees normalised URLs without fragments, and nothing for what is no web address."""
+def test_target_gets_url_and_fragment() -> None:
+    """`target` gets normalised web URLs without fragments."""
     seen: list[tuple[str, str]] = []
     text = "[a](HTTPS://E.x#f) [b](#g) [c](mailto:x@e.x) [d](rel.md) <https://e.x/b#h> [e](https://e.x/c?d#)"
 
@@ -178,8 +178,8 @@ def test_targets_are_given_urls_and_fragments_apart() -> None:
     assert seen == [("https://e.x/", "f"), ("", "g"), ("https://e.x/b", "h"), ("https://e.x/c?d", "")]
 
 
-def test_what_the_converter_writes_is_understood() -> None:
-    """Brackets, backticks, tables, code and quotes of a converted page: every link leads on, and no text changes."""
+def test_converted_pages_are_rewritten() -> None:
+    """Brackets, backticks, tables, code and quotes of a converted page are unchanged."""
     link = '<a href="https://e.x/a">a [b] <code>`c]`</code> \\ *d*</a>'
     html = f"""<h1>T {link}</h1><p>{link} <a href="https://e.x/a">https://e.x/a</a></p><pre>[x](https://e.x/a)</pre>
         <ul><li>{link}<ol><li>{link}<pre>  [x](https://e.x/a)</pre></li></ol></li></ul><blockquote><p>{link}<p>&lt;{link}
@@ -218,8 +218,8 @@ PIECES = st.sampled_from([*WORDS.split(), *SPACED])
 
 @given(st.lists(PIECES, max_size=25).map("".join))
 @example("[a]: https://e.x/a\n===\n[a]")
-def test_any_soup_renders_to_the_same_with_its_links_mapped(text: str) -> None:
-    """What CommonMark makes of the page is the same as before, links aside; and no link is overlooked."""
+def test_any_text_renders_the_same_except_links(text: str) -> None:
+    """CommonMark renders the page as before, with all links rewritten."""
     # After a definition the renderer takes an indented line for code, cmark and GitHub for text.
     assume("]:" not in text or not INDENTED.search(text))
     # To the renderer a quote goes on behind any indentation, and an escaped blank ends a destination.
@@ -236,7 +236,7 @@ REPEATED = r"""
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", REPEATED.split())
-def test_time_grows_with_size_only(piece: str) -> None:
+def test_time_is_linear(piece: str) -> None:
     """No repetition makes a page slow."""
     text = piece.replace("~", "\n") * (100_000 // len(piece))
     start = time.process_time()
@@ -250,8 +250,8 @@ VECTORS = os.environ.get("SITEMIRROR_VECTORS")
 @pytest.mark.vectors
 @pytest.mark.skipif(VECTORS is None, reason="SITEMIRROR_VECTORS names no folder with the test data")
 @pytest.mark.parametrize("name", ["md-commonmark/spec-0.31.2.jsonl", "md-gfm/gfm-spec-0.29.jsonl"])
-def test_the_examples_of_the_standards(name: str) -> None:
-    """Every example, with its links made ours, renders to the same page with its links mapped."""
+def test_examples_of_the_standards(name: str) -> None:
+    """Each example renders to the same page with rewritten links."""
     for line in (Path(VECTORS or "") / name).read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         text = re.sub(r"/ur[li]\d?(?![\w.])", "https://e.x/a", case["markdown"])

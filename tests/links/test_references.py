@@ -28,13 +28,13 @@ from tests.links.linked import HERE, URL, found_urls, names, read
     ],
 )
 def test_base_href_is_honoured(base: str, where: str) -> None:
-    """Relative links count from the first `<base href>`, if that is a place to count from."""
+    """Relative links are resolved against the first valid `<base href>`."""
     html = f"<base target=_top><a href=x>t</a><base href='{base}'><base href='/second/'><img src=y style='a: url(z)'>"
     assert found_urls(html) == [where + "x", where + "y", where + "z"]
 
 
 def test_with_a_base_a_fragment_leads_to_another_page() -> None:
-    """`#x` is resolved like any other reference, as browsers do; what is drawn stays within the page."""
+    """`#x` is resolved against the base like any other reference; SVG references are not."""
     html = "<base href='/b/'><a href='#x'>t</a><a href=''>t</a><svg><use href='#icon'/></svg>"
     assert found_urls(html) == ["https://example.com/b/"]
 
@@ -62,14 +62,14 @@ def test_with_a_base_a_fragment_leads_to_another_page() -> None:
         ("0;", None),
     ],
 )
-def test_refreshes_are_read_as_browsers_read_them(content: str, url: str | None) -> None:
+def test_refresh_is_parsed_leniently(content: str, url: str | None) -> None:
     """The standard's lenient syntax, with and without `url=` and quotes."""
     quoted = content.replace('"', "&quot;")
     assert names(f'<meta http-equiv="Refresh" content="{quoted}">') == ([url] if url else [])
 
 
-def test_links_that_cannot_be_fetched_are_refused_with_the_reason() -> None:
-    """The mirror index has a word for each; each is reported once."""
+def test_unfetchable_links_have_a_reason() -> None:
+    """Each has a reason of the mirror index and is reported once."""
     html = (
         "<a href='mailto:a@example.com'>t</a><a href='MAILTO:a@example.com'>t</a><a href='mailto:a@example.com'>t</a>"
         "<a href='tel:+123'>t</a><a href='ftp://example.com/'>t</a><a href='file:///etc/passwd'>t</a>"
@@ -90,8 +90,8 @@ def test_links_that_cannot_be_fetched_are_refused_with_the_reason() -> None:
     )
 
 
-def test_scripts_in_urls_are_reported_once_a_scheme_and_bodies_not_at_all() -> None:
-    """A page full of `javascript:` does not fill the report, and `data:` leads nowhere that could be left out."""
+def test_script_urls_are_reported_once_per_scheme() -> None:
+    """`javascript:` is reported once per page, and `data:` not at all."""
     html = "".join(f"<a href='javascript:f({n})'>t</a><img src='data:image/png,{n}{'A' * 9000}'>" for n in range(20))
     links = read(html + "<iframe src='about:blank'></iframe>")
     assert [refused.text[:16] for refused in links.refused] == ["javascript:f(0)", "about:blank"]
@@ -113,7 +113,7 @@ def test_scripts_in_urls_are_reported_once_a_scheme_and_bodies_not_at_all() -> N
     ],
 )
 def test_disguised_and_hostile_references(href: str, reason: Reason) -> None:
-    """A scheme broken by a line end is still that scheme, and what is reported is short and printable."""
+    """A scheme with a line end is still that scheme; reports are short and printable."""
     links = read(f'<a href="{href}">t</a>')
     assert links.found == ()
     (refused,) = links.refused
@@ -135,7 +135,7 @@ a|a/b.html?x=1#y|../b|../../b|../../../../b|../b/../c|./c|/root|/|//other.exampl
     "base", [URL, "https://example.com/", "https://example.com/a/b/?q=/x/y", "http://h.example:8080/d/"]
 )
 def test_references_resolve_as_in_a_browser(reference: str, base: str) -> None:
-    """The short way for plain references gives what a WHATWG parser gives."""
+    """The fast path for plain references agrees with a WHATWG parser."""
     check_against_the_parser(reference, base)
 
 
@@ -146,7 +146,7 @@ def test_references_resolve_as_in_a_browser(reference: str, base: str) -> None:
 @example("../\t../x", URL)
 @example("%2e%2e/x", URL)
 def test_any_reference_resolves_as_in_a_browser(reference: str, base: str) -> None:
-    """No spelling of a reference makes the short way and the parser differ."""
+    """The fast path and the parser agree on any reference."""
     check_against_the_parser(reference, base)
 
 
@@ -176,6 +176,6 @@ def check_against_the_parser(reference: str, base: str) -> None:
         (b'<a href="/&eacute;">', None),
     ],
 )
-def test_the_charset_decides_what_a_link_says(body: bytes, charset: str | None) -> None:
-    """The mark, then the header, then the page itself."""
+def test_charset_precedence(body: bytes, charset: str | None) -> None:
+    """Byte order mark, then header, then the page itself."""
     assert [found.url for found in page_links(body, url=URL, charset=charset).found] == ["https://example.com/%C3%A9"]

@@ -36,13 +36,13 @@ PATHS = st.lists(NAMES, min_size=1, max_size=5).map("/".join)
     ],
 )
 def test_links_are_relative_and_encoded(here: str, there: str, link: str) -> None:
-    """Up as far as the two paths differ, then down; characters with a meaning in URLs are percent-encoded."""
+    """Characters with a meaning in URLs are percent-encoded."""
     assert relative_link(here, there) == link
 
 
 @given(PATHS, PATHS)
-def test_a_browser_finds_the_file(here: str, there: str) -> None:
-    """Resolved against the file's own address, the link is the other file's path, whatever the names are."""
+def test_links_resolve_to_the_file(here: str, there: str) -> None:
+    """Resolved against the file's URL, the link gives the other file's path."""
     link = relative_link(here, there)
     found = ada_url.URL(link, "file:///mirror/" + quote(here))
     assert link.isascii()

@@ -29,8 +29,8 @@ TEXTS = {
 
 @pytest.mark.parametrize("charset", CHARSETS)
 @pytest.mark.parametrize("declared", ["header", "meta"])
-def test_pages_stay_in_their_charset(charset: str, declared: str) -> None:
-    """Links in any charset name the URL that a browser asks for, and the page's bytes stay what they are."""
+def test_pages_keep_their_charset(charset: str, declared: str) -> None:
+    """Links in any charset are rewritten, and other bytes are unchanged."""
     text = TEXTS[charset]
     meta = f'<meta charset="{charset}">'
     said = meta if declared == "meta" else ""
@@ -75,16 +75,16 @@ def test_pages_stay_in_their_charset(charset: str, declared: str) -> None:
         ("<!--><p>x<!-- -->", "koi8-r", '<!--><meta charset="koi8-r"><p>x<!-- -->'),
     ],
 )
-def test_a_page_says_what_its_header_said(declaration: str, header: str | None, corrected: str) -> None:
-    """A file has no header, so where the page contradicts it or says nothing, the page says it; else it stays."""
+def test_charset_of_the_header_is_written_into_the_page(declaration: str, header: str | None, corrected: str) -> None:
+    """Only if the page declares none or another one."""
     found = localize_html(declaration.encode(), url=PAGE, charset=header, target=into_the_mirror)
     assert found.decode() == corrected
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("declared", ["header", "mark"])
-def test_utf_16_pages_stay_utf_16(codec: str, declared: str) -> None:
-    """Two bytes a character make no difference, with lone surrogates and an odd last byte too."""
+def test_utf_16_pages_keep_utf_16(codec: str, declared: str) -> None:
+    """Lone surrogates and an odd last byte are unchanged."""
     mark = "\ufeff".encode(codec) if declared == "mark" else b""
     broken = "\ud800".encode(codec, "surrogatepass")
     page = '<p>é\U0001f600<a href="{}">日</a>'
@@ -95,22 +95,22 @@ def test_utf_16_pages_stay_utf_16(codec: str, declared: str) -> None:
     assert found == "\ufeff".encode(codec) + broken + page.format("../m/docs/x").encode(codec) + b"!"
 
 
-def test_iso_2022_jp_pages_stay_iso_2022_jp() -> None:
-    """Its two-byte characters look like ASCII, tags and quotes included, and are not taken for it."""
+def test_iso_2022_jp_pages_keep_their_charset() -> None:
+    """Its two-byte characters look like ASCII, tags and quotes included."""
     page = '<meta charset=iso-2022-jp><p title="亜">粍<a href="{}">日本</a>'
     found = localize_html(page.format("x").encode("iso2022_jp"), url=PAGE, charset=None, target=into_the_mirror)
     assert found == page.format("../m/docs/x").encode("iso2022_jp")
 
 
-def test_a_byte_order_mark_is_no_text() -> None:
-    """A frameset after a byte order mark is still a frameset."""
+def test_byte_order_mark_is_no_text() -> None:
+    """A frameset after a byte order mark remains a frameset."""
     mark = b"\xef\xbb\xbf"
     found = localize_html(mark + b"<frameset><frame src=x>", url=PAGE, charset="windows-1252", target=into_the_mirror)
     assert found == mark + b"<frameset><frame src=../m/docs/x>"
 
 
-def test_invalid_bytes_stay() -> None:
-    """Bytes that are nothing in the page's charset are still the page's bytes."""
+def test_invalid_bytes_are_unchanged() -> None:
+    """Bytes that are invalid in the page's charset are copied."""
     body = b'<p>\xff\xfe\x80\x00<a title="\xff" href="x">\xc3</a>\r\r\n\x0b'
     found = localize_html(body, url=PAGE, charset="utf-8", target=into_the_mirror)
     assert found == b'<meta charset="utf-8">' + body.replace(b'"x"', b'"../m/docs/x"')
@@ -120,8 +120,8 @@ def test_invalid_bytes_stay() -> None:
     st.binary(max_size=120), st.sampled_from([None, "utf-8", "utf-16le", "shift_jis", "gbk", "iso-2022-jp", "bogus"])
 )
 @example(b"\x1b\xb2", "iso-2022-jp")
-def test_bytes_without_links_stay(body: bytes, charset: str | None) -> None:
-    """Any bytes at all go through unharmed, but for what the page has to say of its charset."""
+def test_bytes_without_links_are_unchanged(body: bytes, charset: str | None) -> None:
+    """Any bytes are copied, except for the charset declaration."""
     found = localize_html(body, url=PAGE, charset=charset, target=str)
     declaration = codecs.BOM_UTF16_LE if charset == "utf-16le" else f'<meta charset="{charset}">'.encode()
     assert body in (found, found.replace(declaration, b"", 1))

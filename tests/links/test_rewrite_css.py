@@ -57,7 +57,7 @@ REWRITTEN = {
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_urls_are_rewritten(name: str) -> None:
-    """Each way to name a file in CSS, with nothing else in the sheet changed."""
+    """Each form of URL, with the sheet otherwise unchanged."""
     before, after = REWRITTEN[name]
     assert localized(f"/* x */\r\n{before}") == f"/* x */\r\n{after}"
 
@@ -84,14 +84,14 @@ def test_urls_are_rewritten(name: str) -> None:
         "\\",
     ],
 )  # fmt: skip
-def test_what_is_no_url_of_ours_stays(css: str) -> None:
-    """Comments, strings, other functions, namespaces, broken URLs and other schemes are not touched."""
+def test_other_text_is_unchanged(css: str) -> None:
+    """Comments, strings, other functions, namespaces, broken URLs and other schemes."""
     assert localized(css) == css
 
 
 @pytest.mark.parametrize("link", ["a'b", 'a"b', "a(b)", "a b", "a\\b", "a\nb", "</style>"])
-def test_new_links_are_escaped_for_where_they_stand(link: str) -> None:
-    """Whatever the new link holds, the sheet says it, in the very place."""
+def test_new_links_are_escaped_by_context(link: str) -> None:
+    """Any new link is read back as the same URL."""
     for css in ("a{b:url(x)}", "a{b:url('x')}", 'a{b:url("x")}', "@import 'x';"):
         found = localize_css(css.encode(), url=SHEET, charset=None, target=lambda _: link).decode()
         assert urls(found) == [link]
@@ -112,8 +112,8 @@ def test_new_links_are_escaped_for_where_they_stand(link: str) -> None:
         ("utf-8-sig", "windows-1252", None),
     ],
 )
-def test_sheets_stay_in_their_charset(codec: str, header: str | None, rule: str | None) -> None:
-    """A name in the sheet's charset is the file that a browser asks for; a second byte that looks like `\\` is none."""
+def test_sheets_keep_their_charset(codec: str, header: str | None, rule: str | None) -> None:
+    """A name is encoded in the sheet's charset; a second byte equal to a backslash is not an escape."""
     text = {"shift_jis": "表ソ", "big5": "功許", "windows-1252": "é"}.get(codec, "é表")
     css = (f'@charset "{rule}";' if rule else "") + 'a{{f:"{0}";b:url({1})}} b{{c:url("{2}")}}'
     asked: list[str] = []
@@ -128,8 +128,8 @@ def test_sheets_stay_in_their_charset(codec: str, header: str | None, rule: str 
     assert asked == [ada_url.URL(name, SHEET).href for name in (text, f"x{text}")]
 
 
-def test_relinking_sees_links_as_they_stand() -> None:
-    """A sheet of the mirror is changed link by link; what `change` passes over stays."""
+def test_relinking_sees_current_links() -> None:
+    """Links in a saved sheet are changed one by one; others are unchanged."""
     css = b"@import 'a.css'; b{c:url(../d.png#e)} f{g:url(a.css)} h{i:url(#j)} \xff"
     seen: list[str] = []
 
@@ -159,21 +159,21 @@ PIECES = st.sampled_from([*WORDS.split(), "\\75 rl(", "a\\29 b", "\n", "\r\n", "
         ('a{f:"é"}', "bogus", 'a{f:"é"}'),
     ],
 )
-def test_a_sheet_says_what_its_header_said(css: str, header: str | None, after: str) -> None:
-    """A file has no header, and a page in another charset would read the sheet in its own; ASCII is ASCII in all."""
+def test_charset_of_the_header_is_written_into_the_sheet(css: str, header: str | None, after: str) -> None:
+    """Unless the sheet is ASCII."""
     assert localized(css, charset=header) == after
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
-def test_any_soup_of_css_is_read_as_the_standard_says(css: str) -> None:
-    """The same URLs in the same order as a plain reading of CSS Syntax finds."""
+def test_any_css_is_tokenised_by_the_standard(css: str) -> None:
+    """A plain implementation of CSS Syntax finds the same URLs in the same order."""
     found = [value(css[spot.start : spot.end]) for spot in find_urls(css)]
     assert [url for url in found if url] == [url for url in urls(css) if url]
 
 
 @given(st.text("ab'\"()\\ \n<\x7f/", max_size=12), st.sampled_from(["", "'", '"']))
-def test_what_is_spelled_is_what_is_read(url: str, quote: str) -> None:
-    """Escaping and reading back are inverse."""
+def test_css_escapes_round_trip(url: str, quote: str) -> None:
+    """Escaping and unescaping are inverse."""
     (spot,) = find_urls(f"a{{b:url({quote}{spelled('x' + url, quote)}{quote})}}")
     assert spot.quote == quote
     assert value(f"a{{b:url({quote}{spelled('x' + url, quote)}{quote})}}"[spot.start : spot.end]) == "x" + url
@@ -184,7 +184,7 @@ def test_what_is_spelled_is_what_is_read(url: str, quote: str) -> None:
     "piece",
     ["url(", "url('", "/*", "'", "@import ", "image-set(", "\\", "@namespace ", "a{b:url(x)}", "*", "@", "url(x y"],
 )
-def test_time_grows_with_size_only(piece: str) -> None:
+def test_time_is_linear(piece: str) -> None:
     """No repetition makes a sheet slow."""
     start = time.process_time()
     localized(piece * (500_000 // len(piece)))

@@ -108,7 +108,7 @@ LINKS = {
 
 @pytest.mark.parametrize("name", LINKS)
 def test_every_form_of_link_is_rewritten(name: str) -> None:
-    """Each element and attribute that loads or leads somewhere, with nothing else in the page changed."""
+    """Each element and attribute, with the page otherwise unchanged."""
     before, after = LINKS[name]
     page = "<!DOCTYPE html>\r\n<title>x</title> {} <p>tail"
     assert localized(page.format(before)) == page.format(after)
@@ -133,13 +133,13 @@ UNTOUCHED = """
 
 
 @pytest.mark.parametrize("html", UNTOUCHED)
-def test_what_is_no_link_stays(html: str) -> None:
-    """Other schemes, the page's own parts, comments, scripts, text and unfinished tags are not touched."""
+def test_other_text_is_unchanged(html: str) -> None:
+    """Other schemes, fragments, comments, scripts, text and unfinished tags."""
     assert localized(f"<p>{html}") == f"<p>{html}"
 
 
 def test_fragments_are_kept() -> None:
-    """A link keeps its fragment; one to the page itself stays within the page, however it is spelled."""
+    """Links keep their fragments; links to the page itself become fragments."""
     html = (
         '<a href="p.html#sec"><a href="page.html#sec"><a href="#sec"><a href="/docs/./page.html#"><a href="page.html">'
     )
@@ -149,7 +149,7 @@ def test_fragments_are_kept() -> None:
 
 
 def test_links_are_resolved_as_in_a_browser() -> None:
-    """Blanks, backslashes, dot segments, the host's case and other spellings all name the URL that was saved."""
+    """Blanks, backslashes, dot segments and upper-case hosts lead to the saved URL."""
     for spelling in (
         " x.html\n",
         "./x.html",
@@ -166,8 +166,8 @@ def test_links_are_resolved_as_in_a_browser() -> None:
     assert localized('<A HREF = "x" /><IMAGE SRC=y>') == '<A HREF = "../m/docs/x" /><IMAGE SRC=../m/docs/y>'
 
 
-def test_what_is_not_saved_becomes_absolute() -> None:
-    """A relative link to a page that is not in the mirror leads to the web."""
+def test_links_to_unsaved_pages_become_absolute() -> None:
+    """Relative links to pages that are not saved lead to the web."""
     html = '<a href="x.html#y"><img src="//cdn.example/i.png"><a href="//user:pw@example.com/secret"><a href="?a&b">'
     assert localized(html, target=str) == (
         f'<a href="https://example.com/docs/x.html#y"><img src="https://cdn.example/i.png">'
@@ -175,16 +175,16 @@ def test_what_is_not_saved_becomes_absolute() -> None:
     )
 
 
-def test_an_empty_link_stays_within_the_copy() -> None:
-    """`href=""` is the page itself, which no list of links names: it must not lead from the copy to the web."""
+def test_empty_link_leads_to_the_copy() -> None:
+    """`href=""` is the page itself and must not lead to the web."""
     html = '<a href=""><a href="#"><a href="?"><a href="/docs/page.html#a">'
     assert localized(html, target=str) == f'<a href=""><a href="#"><a href="{PAGE}?"><a href="#a">'
     assert localized('<base href="/docs/page.html"><a href="">', target=str) == '<base><a href="">'
     assert localized('<base href="/b/"><a href="">', target=str) == '<base><a href="https://example.com/b/">'
 
 
-def test_targets_are_asked_for_without_fragment_and_once() -> None:
-    """`target` sees each normalised URL one time a page, so looking it up may cost something."""
+def test_target_is_called_once_per_url() -> None:
+    """`target` gets each normalised URL once per page."""
     seen: list[str] = []
 
     def target(url: str) -> str:
@@ -195,8 +195,8 @@ def test_targets_are_asked_for_without_fragment_and_once() -> None:
     assert seen == ["https://example.com/docs/a", "https://example.com/docs/A"]
 
 
-def test_base_counts_and_goes() -> None:
-    """Links count from the base element; its href is taken out, since they count from the file now."""
+def test_base_is_applied_and_removed() -> None:
+    """Links are resolved against the base element, whose href is then removed."""
     html = (
         '<head><base target="_top"><base  href="/other/" ><base href=/third/></head>'
         '<a href="x"><a href="#part"><a href="/docs/page.html#part"><style>a{b:url(c)}</style><form action="y">'
@@ -212,14 +212,14 @@ def test_base_counts_and_goes() -> None:
         assert localized(f'<base href="{bad}"><a href="x">') == '<base><a href="../m/docs/x">'
 
 
-def test_a_body_may_have_several_tags() -> None:
-    """What stands before its tag makes a body, too, which takes the attributes of every tag that comes later."""
+def test_several_body_tags_are_merged() -> None:
+    """Text before its tag opens a body, which takes the attributes of later tags."""
     html = '<p>x<html style="b:url({})"><BODY\nbackground="{}"><body/background={}>'
     assert localized(html.format("x", "y", "z")) == html.format("../m/docs/x", "../m/docs/y", "../m/docs/z")
 
 
-def test_checks_on_local_files_are_dropped() -> None:
-    """A file that we have rewritten cannot match a hash, and one on disk cannot be asked for its origin."""
+def test_integrity_and_crossorigin_are_removed() -> None:
+    """A rewritten file does not match its hash, and local files have no origin."""
     html = (
         '<link href="s.css" integrity="sha256-x" crossorigin="anonymous" rel=stylesheet><script integrity=sha256-y '
         "src=s.js crossorigin defer></script><video crossorigin><source src=v></video>"
@@ -235,35 +235,35 @@ def test_checks_on_local_files_are_dropped() -> None:
     assert localized(html, target=str).count("crossorigin") == 5
 
 
-def test_checks_are_dropped_where_the_link_stays() -> None:
-    """A link that already reads as the local path still leads to a file that may have changed."""
+def test_integrity_is_removed_with_unchanged_link() -> None:
+    """A link that is already local leads to a file that may have changed."""
     html = '<link rel=stylesheet href="s.css" integrity="sha256-x">'
     assert localized(html, target=lambda _: "s.css") == '<link rel=stylesheet href="s.css">'
 
 
-def test_tightly_packed_attributes_do_not_grow_together() -> None:
-    """Taking an attribute out never joins its neighbours."""
+def test_removed_attributes_leave_a_separator() -> None:
+    """Removing an attribute never joins its neighbours."""
     html = '<script src=a integrity="x"async></script><script src=a integrity="x"/></script>'
     found = turbohtml.parse(localized(html, target=lambda _: "l")).find_all("script")
     assert [dict(script.attrs) for script in found] == [{"src": "l", "async": ""}, {"src": "l"}]
 
 
-def test_content_security_policies_are_dropped() -> None:
-    """A policy names the site's hosts, and would keep every file of the mirror from being loaded."""
+def test_content_security_policies_are_removed() -> None:
+    """A policy names the site's hosts and would block local files."""
     html = '<meta charset=utf-8><META http-equiv="content-security-policy" content="img-src \'self\'"><p>'
     assert localized(html) == "<meta charset=utf-8><p>"
 
 
 @pytest.mark.parametrize("link", ["a&b", "a&copy=1", 'a"b', "a'b", "a b", "a>b", "a=b", "a`b", "", "a<b", "x/"])
-def test_values_are_escaped_for_where_they_stand(link: str) -> None:
-    """Whatever the new link holds, it is the attribute's value again."""
+def test_values_are_escaped_by_context(link: str) -> None:
+    """Any new link is read back as the same value."""
     for html in ('<a href="x">t</a>', "<a href='x'>t</a>", "<a href=x>t</a>", "<a href>t</a>", "<a href=x/>t</a>"):
         (anchor,) = turbohtml.parse(localized(html, target=lambda _: link)).find_all("a")
         assert (dict(anchor.attrs), anchor.text) == ({"href": link}, "t")
 
 
-def test_references_in_values_are_read_as_in_a_browser() -> None:
-    """`&amp;` is resolved; `&copy=1` in a query is no copyright sign."""
+def test_character_references_are_read_as_in_a_browser() -> None:
+    """`&amp;` is resolved; `&copy=1` in a query is not a copyright sign."""
     asked: list[str] = []
     localized(
         '<a href="?a=1&amp;b=2"><a href="?a&copy=1"><a href="caf&eacute;"><a href=\'&quot;x\'>',
@@ -273,14 +273,14 @@ def test_references_in_values_are_read_as_in_a_browser() -> None:
 
 
 def test_commas_at_the_ends_of_a_srcset_url_are_encoded() -> None:
-    """A comma at either end of a new URL would be taken for the list's own."""
+    """Otherwise they would end the candidate."""
     assert localized('<img srcset="a 1x, b 2x">', target=lambda _: ",x,y,,") == (
         '<img srcset="%2Cx,y%2C%2C 1x, %2Cx,y%2C%2C 2x">'
     )
 
 
-def test_relinking_sees_links_as_they_stand() -> None:
-    """A page of the mirror is changed link by link; what `change` passes over stays, as do links within the page."""
+def test_relinking_sees_current_links() -> None:
+    """Links in a saved page are changed one by one; others are unchanged."""
     seen: list[str] = []
 
     def change(link: str) -> str | None:
@@ -321,6 +321,6 @@ def test_relinking_sees_links_as_they_stand() -> None:
         ),
     ],
 )
-def test_a_tag_that_is_only_spoken_of_is_none(text: str, copy: str) -> None:
-    """What looks like the page's body or its sheets, in a value, a script or a comment, is changed as what it is."""
+def test_tags_in_values_and_comments_are_ignored(text: str, copy: str) -> None:
+    """Text that looks like a tag, in a value, script or comment, is not one."""
     assert localized(f'<body background="/a.png">{text}') == f'<body background="../m/a.png">{copy}'

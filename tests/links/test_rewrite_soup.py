@@ -51,8 +51,8 @@ def expected(tag: str, namespace: turbohtml.Namespace, name: str, value: str) ->
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
-def test_any_soup_of_tags_changes_in_its_links_only(html: str) -> None:
-    """The page parses to the same tree as before, with links mapped; nothing is overlooked and nothing else changes."""
+def test_any_markup_changes_only_in_its_links(html: str) -> None:
+    """The parsed tree is the same as before, with all links rewritten."""
     before = outline(html.encode())
     for node in before:
         match node:
@@ -62,8 +62,8 @@ def test_any_soup_of_tags_changes_in_its_links_only(html: str) -> None:
 
 
 @given(st.text("ab/.:?#&=%é \\'\"", max_size=20))
-def test_a_second_time_changes_nothing(reference: str) -> None:
-    """Absolute URLs that stay absolute are spelled the same after any number of passes."""
+def test_rewriting_is_idempotent(reference: str) -> None:
+    """A second pass changes nothing."""
     html = f'<a href="{reference.replace("&", "&amp;").replace(chr(34), "&quot;")}">'
     once = localized(html, target=str)
     try:
@@ -98,7 +98,7 @@ def test_a_second_time_changes_nothing(reference: str) -> None:
         'href="a.html" imagesrcset="b.png 1x"',
     ],
 )
-def test_a_tag_is_rewritten_alike_however_its_values_are_quoted(name: str, attributes: str) -> None:
-    """What is written plainly is read by one pattern, all else piece by piece; both come to the same."""
+def test_quoting_does_not_matter(name: str, attributes: str) -> None:
+    """The fast pattern for plain tags and the full parser give the same result."""
     quoted = localized(f"<{name} {attributes}>")
     assert localized(f"<{name} {attributes} x='y'>").replace(" x='y'", "") == quoted

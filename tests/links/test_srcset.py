@@ -34,8 +34,8 @@ from sitemirror.links.values import srcset_candidates, srcset_urls
         (" ,, ", []),
     ],
 )
-def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[str]) -> None:
-    """Commas belong to URLs unless they end one; candidates that browsers drop are dropped."""
+def test_srcset_is_parsed_by_the_standard(srcset: str, expected: list[str]) -> None:
+    """Commas belong to URLs unless they end one; invalid candidates are dropped."""
     assert list(srcset_urls(srcset)) == expected
 
 
@@ -48,21 +48,21 @@ def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[
     ),
     st.sampled_from([", ", " , ", "\n,\t", ",\f"]),
 )
-def test_a_written_srcset_is_read_back(pairs: list[tuple[str, str]], comma: str) -> None:
-    """Whatever URLs go in come out, however they are put apart."""
+def test_srcset_round_trips(pairs: list[tuple[str, str]], comma: str) -> None:
+    """Any URLs survive formatting and parsing."""
     assert list(srcset_urls(comma.join(url + descriptor for url, descriptor in pairs))) == [url for url, _ in pairs]
 
 
 @given(st.text("0159-+.eExwh, \n()ab", max_size=30))
-def test_any_text_is_read(srcset: str) -> None:
-    """Nothing that a page may say raises, and whatever is found stands there."""
+def test_any_text_does_not_raise(srcset: str) -> None:
+    """Any text is parsed, and the positions of URLs are right."""
     for start, end, size in srcset_candidates(srcset):
         assert srcset[start:end].strip(",")
         assert size >= 0
 
 
-def test_candidates_stand_where_they_are_said_to() -> None:
-    """Whoever changes a URL changes nothing beside it. The sizes are densities or widths; one that is not said is 1."""
+def test_positions_of_candidates_are_exact() -> None:
+    """Changing a URL changes nothing else; the default density is 1."""
     srcset = " a.png,  b.png 2x\t,c.png 1.5x"
     found = list(srcset_candidates(srcset))
     assert [srcset[one.start : one.end] for one in found] == ["a.png", "b.png", "c.png"]

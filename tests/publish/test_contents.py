@@ -65,8 +65,8 @@ def links(markdown: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_contents_read_as_documented() -> None:
-    """Head, then the pages by folder: titles where there are any, else the path."""
+def test_contents_have_documented_layout() -> None:
+    """A head, then the pages by folder with their titles, or paths if there are none."""
     rows = [
         page("https://example.com/", "index.md", "Welcome"),
         page("https://example.com/docs/", "docs/index.md", "Docs [draft]"),
@@ -98,7 +98,7 @@ def test_contents_read_as_documented() -> None:
     )
 
 
-def test_every_link_opens_a_file_that_is_there(tmp_path: Path) -> None:
+def test_links_lead_to_existing_files(tmp_path: Path) -> None:
     """Names with blanks, parentheses, percent signs and other scripts lead to their files on disk."""
     paths = ["a_(b)/index.md", "c d/index.md", "100%/index.md", "ü/日本/index.md", "x__q_1.md", "#1/[2]/index.md"]
     for path in paths:
@@ -110,16 +110,16 @@ def test_every_link_opens_a_file_that_is_there(tmp_path: Path) -> None:
     assert len(set(opened)) == len(paths)
 
 
-def test_an_incomplete_mirror_says_so_and_how_to_go_on() -> None:
-    """The head of an interrupted mirror's index is marked and dated by its start."""
+def test_incomplete_mirror_is_marked() -> None:
+    """The contents of an interrupted mirror say so, and how to resume it."""
     text = contents([], replace(HEADER, complete=False, crawl_completed=None, not_reached_count=3))
     assert "**Incomplete**" in text
     assert "not reached: 3" in text
     assert "- Mirrored: 2026-01-03T20:00:00Z" in text
 
 
-def test_failures_are_listed_briefly() -> None:
-    """The first fifty stand at the end; the log has the rest, and no more is read from the source than is shown."""
+def test_first_fifty_failures_are_listed() -> None:
+    """The log has the rest; no more failures are read than are shown."""
     read: list[int] = []
 
     def failures() -> Iterable[FailureRow]:
@@ -134,20 +134,20 @@ def test_failures_are_listed_briefly() -> None:
 
 
 def test_few_failures_have_no_remainder() -> None:
-    """With fewer than fifty failures nothing is said of more."""
+    """With fewer than fifty failures no remainder is mentioned."""
     text = contents([], replace(HEADER, failed=1), [FailureRow(url="https://example.com/x", error="timed out")])
     assert "more are in" not in text
     assert "[\\_failed.log](_failed.log)" in text
 
 
-def test_no_failures_no_section() -> None:
-    """A mirror in which all went well does not mention failures at its end."""
+def test_no_failures_give_no_section() -> None:
+    """A mirror without failures has no section for them."""
     assert "Failed" not in contents([page("https://example.com/", "index.md")])
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from("ab")), min_size=1, max_size=6))
 @settings(max_examples=50)
-def test_any_titles_come_back_from_the_renderer(pages: list[tuple[str, str]]) -> None:
+def test_titles_render_as_written(pages: list[tuple[str, str]]) -> None:
     """Titles of any content render as themselves, each linked to its own file."""
     rows = [
         page(f"https://example.com/{folder}/{n}", f"{folder}/{n}/index.md", title)

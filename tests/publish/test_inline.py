@@ -42,8 +42,8 @@ def only_link(markdown: str, renderer: MarkdownIt) -> tuple[str, str]:
 @example("`code` ~~gone~~ __bold__ snake_case _x_ x_")
 @example("&lt;script&gt; &#60; &copy <b>")
 @example("\\")
-def test_link_text_renders_as_itself(value: str) -> None:
-    """Whatever a title holds, the link's text is that title and the link leads where it should."""
+def test_link_text_renders_as_written(value: str) -> None:
+    """Whatever a title contains, the link has that text and leads to its target."""
     for renderer in RENDERERS:
         text, href = only_link(inline.link(inline.text(value), "https://example.com/x"), renderer)
         assert text == printable(value)
@@ -52,7 +52,7 @@ def test_link_text_renders_as_itself(value: str) -> None:
 
 @given(NASTY)
 def test_text_has_no_control_characters_and_one_line(value: str) -> None:
-    """Neither a line end nor a bidi control survives, even in text that is not a link."""
+    """Neither line ends nor bidi controls survive, even in text that is not a link."""
     shown = inline.text(value)
     assert printable(shown) == shown
     assert "\n" not in shown
@@ -74,7 +74,7 @@ def test_file_link_leads_to_the_file(path: str) -> None:
 @example("a?x=1&copy;=2&lt;")
 @example("C_(language)_)")
 def test_url_link_leads_to_the_url(tail: str) -> None:
-    """A URL comes back as it was, but for blanks, controls and other letters, which are percent-encoded."""
+    """A URL is unchanged, except that blanks, controls and non-ASCII letters are percent-encoded."""
     url = "https://example.com/" + tail
     for renderer in RENDERERS:
         _, href = only_link(inline.link("x", url), renderer)
@@ -82,19 +82,19 @@ def test_url_link_leads_to_the_url(tail: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "ftp://example.com/", "//example.com", ""])
-def test_only_web_addresses_are_clickable(url: str) -> None:
-    """A listed `javascript:` URL is shown, not linked."""
+def test_only_http_urls_become_links(url: str) -> None:
+    """A listed `javascript:` URL is shown as text."""
     assert inline.link("shown", url) == "shown"
 
 
-def test_paths_stay_readable() -> None:
-    """Escaping is not noise: ordinary paths and titles are written as they are."""
+def test_paths_and_titles_are_not_overescaped() -> None:
+    """Ordinary paths and titles are written unchanged."""
     for plain in ("/docs/my_page-2.html?a=1&b=2", "What's new in 3.12 (beta): #1, 50% faster!", "日本語"):
         assert inline.text(plain) == plain
 
 
-def test_a_title_is_one_short_line() -> None:
-    """White space runs are one blank, and a title as long as an article is cut."""
+def test_titles_are_collapsed_and_truncated() -> None:
+    """White space becomes one blank, and long titles are cut."""
     assert inline.title("  Two\n\tlines\u2028and more ") == "Two lines and more"
     assert inline.title(" \n ") == ""
     assert len(inline.title("x" * 5_000)) == inline.TITLE_LIMIT
@@ -110,5 +110,5 @@ def test_a_title_is_one_short_line() -> None:
     ],
 )
 def test_decoded_paths_show_the_same_folders(path: str, shown: str) -> None:
-    """Percent-encoding is undone for the eye, except where it is not UTF-8 or would show a folder that is not there."""
+    """Percent-encoding is undone for display, unless it is not UTF-8 or hides a slash."""
     assert urls.decoded(path) == shown

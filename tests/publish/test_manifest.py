@@ -100,8 +100,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "_manifest.json"
 
 
-def test_manifest_has_the_seeds_fields_and_more(path: Path) -> None:
-    """The first tool's fields keep their names and meaning; each page says all that is known of it."""
+def test_manifest_has_all_documented_fields(path: Path) -> None:
+    """The original fields keep their names and meaning; each page has all further ones."""
     document = valid(write(path))
     assert document["version"] == "2.0.0"
     assert document["sitemap_url"] == "https://example.com/sitemap.xml"
@@ -138,49 +138,49 @@ def test_manifest_has_the_seeds_fields_and_more(path: Path) -> None:
     assert document["not_reached"] == ["https://example.com/later", "https://example.com/last"]
 
 
-def test_an_interrupted_run_says_so(path: Path) -> None:
-    """`complete` is false and `crawl_completed` null, and the file is whole all the same."""
+def test_interrupted_run_is_marked_incomplete(path: Path) -> None:
+    """`complete` is false and `crawl_completed` null, and the file is still valid."""
     document = valid(write(path, ROWS, replace(HEADER, complete=False, crawl_completed=None)))
     assert document["complete"] is False
     assert document["crawl_completed"] is None
 
 
 def test_an_empty_manifest_is_valid(path: Path) -> None:
-    """A run that saved nothing still leaves a manifest, and it can be read."""
+    """A run that saved nothing writes a manifest that can be read."""
     valid(write(path, []))
     assert list(read_manifest(path)) == [HEADER]
 
 
-def test_one_element_a_line(path: Path) -> None:
-    """Adding a page adds one line, so that a mirror kept in git shows what changed."""
+def test_each_element_is_one_line(path: Path) -> None:
+    """Adding a page adds one line, for readable diffs."""
     before = write(path).splitlines()
     after = write(path, [*ROWS, PageRow(url="https://example.com/new", path="new/index.md")]).splitlines()
     assert len(after) == len(before) + 1
     assert sum(b"docs/api/index.md" in line for line in after) == 1
 
 
-def test_what_was_written_is_read_back(path: Path) -> None:
-    """Every field of every row survives the file."""
+def test_manifest_round_trips(path: Path) -> None:
+    """Every field of every row survives writing and reading."""
     write(path)
     assert list(read_manifest(path)) == [HEADER, *ROWS]
 
 
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
-def test_a_reformatted_manifest_is_read_too(path: Path, indent: int | str | None) -> None:
-    """An editor, jq or a formatter may have rewritten the file; the content counts."""
+def test_reformatted_manifest_is_read(path: Path, indent: int | str | None) -> None:
+    """The layout of an editor, jq or a formatter does not matter."""
     document = json.loads(write(path))
     path.write_text("\ufeff" * (indent == 4) + json.dumps(document, indent=indent, sort_keys=indent == 2), "utf-8")
     assert list(read_manifest(path)) == [HEADER, *ROWS]
 
 
 def test_windows_line_ends_are_read(path: Path) -> None:
-    """git may turn line ends into CRLF on checkout."""
+    """git may convert line ends to CRLF on checkout."""
     path.write_bytes(write(path).replace(b"\n", b"\r\n"))
     assert list(read_manifest(path)) == [HEADER, *ROWS]
 
 
-def test_a_manifest_with_the_oldest_fields_is_read(path: Path) -> None:
-    """A mirror made by the first tool has four fields a page."""
+def test_oldest_format_is_read(path: Path) -> None:
+    """The first version had four fields per page."""
     page = {"url": "https://example.com/", "path": "index.md", "size_bytes": 5, "fetched_at": "2026-01-03T20:00:00Z"}
     path.write_text(json.dumps({"version": "2.0.0", "source_url": "https://example.com", "pages": [page]}), "utf-8")
     header, row = read_manifest(path)
@@ -189,8 +189,8 @@ def test_a_manifest_with_the_oldest_fields_is_read(path: Path) -> None:
     assert row == replace(BARE, size_bytes=5, fetched_at="2026-01-03T20:00:00Z")
 
 
-def test_damaged_lines_are_named_and_the_rest_is_read(path: Path) -> None:
-    """A merge conflict or a flipped byte costs its own line, and the reader is told."""
+def test_damaged_line_is_reported_and_skipped(path: Path) -> None:
+    """A merge conflict or a flipped byte costs its own line only."""
     lines = write(path).splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if b'"index.md"' in line)
     lines[at] = lines[at].replace(b'"url"', b'"ur')
@@ -204,8 +204,8 @@ def test_damaged_lines_are_named_and_the_rest_is_read(path: Path) -> None:
     ]
 
 
-def test_every_cut_is_noticed_and_loses_only_what_was_cut(path: Path) -> None:
-    """A file cut anywhere gives the rows before the cut and says that it is cut, or is refused outright."""
+def test_truncated_manifest_gives_complete_rows(path: Path) -> None:
+    """A truncated file gives the rows before the cut and an error, or is refused."""
     whole = write(path)
     expected: list[Element | ManifestHeader] = [HEADER, *ROWS]
     for length in range(0, len(whole) - 2, 7):
@@ -222,8 +222,8 @@ def test_every_cut_is_noticed_and_loses_only_what_was_cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b'{"version": "2.0.0"}', b"\xff\xfe{", b"{\n"])
-def test_what_is_no_manifest_is_refused(path: Path, content: bytes) -> None:
-    """A file that is something else raises, so that nobody takes it for an empty mirror."""
+def test_other_files_are_refused(path: Path, content: bytes) -> None:
+    """A file that is not a manifest raises instead of giving an empty mirror."""
     path.write_bytes(content)
     with pytest.raises(ManifestUnreadable, match=r"_manifest\.json is"):
         list(read_manifest(path))
@@ -242,8 +242,8 @@ def test_what_is_no_manifest_is_refused(path: Path, content: bytes) -> None:
         {"url": "", "path": ""},
     ],
 )
-def test_rows_without_url_or_path_are_damage(path: Path, page: object) -> None:
-    """A row is of no use without its URL and its file; wrong optional fields just count as missing."""
+def test_rows_without_url_or_path_are_errors(path: Path, page: object) -> None:
+    """Rows need a URL and a path; invalid optional fields count as missing."""
     good = {"url": "https://example.com/", "path": "index.md", "size_bytes": "5", "aliases": {"a": 1}, "title": 3}
     path.write_text(json.dumps({"pages": [page, good], "failures": 3}), "utf-8")
     assert list(read_manifest(path))[1:] == [Damaged("pages, element 1"), BARE, Damaged("failures")]
@@ -255,14 +255,14 @@ def test_rows_without_url_or_path_are_damage(path: Path, page: object) -> None:
     )
 )
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_survives(path: Path, rows: list[PageRow]) -> None:
-    """Quotes, line separators, controls and emoji in titles and URLs change neither the layout nor themselves."""
+def test_any_text_round_trips(path: Path, rows: list[PageRow]) -> None:
+    """Quotes, line separators, controls and emoji in titles and URLs are preserved."""
     assert len(valid(write(path, rows))["pages"]) == len(rows)
     assert list(read_manifest(path)) == [HEADER, *rows]
 
 
-def test_a_lone_surrogate_costs_one_letter_not_the_manifest(path: Path) -> None:
-    """Text that is not Unicode is written with a replacement character."""
+def test_lone_surrogate_is_replaced(path: Path) -> None:
+    """Text that is not valid Unicode is written with a replacement character."""
     rows: list[Element] = [
         replace(FULL, title="a\ud800b"),
         FailureRow(url="u", error="\udfff"),
@@ -276,7 +276,7 @@ def test_a_lone_surrogate_costs_one_letter_not_the_manifest(path: Path) -> None:
 
 @pytest.mark.slow
 def test_rows_are_streamed(path: Path) -> None:
-    """Writing and reading many rows needs no more memory than a few: 20,000 of them held at once would take 10 MB."""
+    """20,000 rows need no more memory than a few; all at once would take 10 MB."""
 
     def round_trip(total: int) -> int:
         pages = (replace(FULL, url=f"https://example.com/{n}", path=f"{n}/index.md") for n in range(total))

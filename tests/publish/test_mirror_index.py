@@ -18,7 +18,7 @@ from tests.publish.sample_index import EMPTY, FILES, HEADER, HOME, HOME_URL, ROO
 DOCS = Path(__file__).parents[2] / "docs/mirror-index.md"
 
 
-def test_meta_says_who_made_it_when_and_how(path: Path) -> None:
+def test_meta_has_all_fields(path: Path) -> None:
     """Every field of the run, with times and numbers in the format's form."""
     assert valid(Rows().write(path))["meta"] == {
         "base_url": "https://example.com/",
@@ -42,8 +42,8 @@ def test_meta_says_who_made_it_when_and_how(path: Path) -> None:
     }
 
 
-def test_items_have_every_field_of_the_format(path: Path) -> None:
-    """A page, an asset of which little is known, and the directories with what is in them."""
+def test_items_have_all_fields(path: Path) -> None:
+    """A page, an asset with few known values, and directories."""
     root, folder, style, home = valid(Rows().write(path))["items"]
     assert root == {
         "path": ".",
@@ -103,8 +103,8 @@ def test_items_have_every_field_of_the_format(path: Path) -> None:
     }
 
 
-def test_urls_have_every_field_of_the_format(path: Path) -> None:
-    """The key repeated, headers in lower case, referers, depth, and the two extensions where they say something."""
+def test_urls_have_all_fields(path: Path) -> None:
+    """Headers in lower case, referers, depth, and the two extensions if they apply."""
     urls = valid(Rows().write(path))["urls"]
     assert urls[SITE] == {
         "url": SITE,
@@ -135,8 +135,8 @@ def test_urls_have_every_field_of_the_format(path: Path) -> None:
     }
 
 
-def test_graph_skips_and_errors(path: Path) -> None:
-    """Edges both ways and by attribute; skips with where they were met; errors with their stage."""
+def test_graph_skips_and_errors_have_all_fields(path: Path) -> None:
+    """Edges in both directions and by attribute, skips and errors."""
     document = valid(Rows().write(path))
     assert document["graph"] == {
         "out_edges": {SITE: [SITE + "css/site.css", SITE + "old"], SITE + "b": [SITE + "old"]},
@@ -154,8 +154,8 @@ def test_graph_skips_and_errors(path: Path) -> None:
     assert document["errors"] == [{"ts": now, "url": SITE + "gone.png", "stage": "asset-download", "error": "HTTP 404"}]
 
 
-def test_an_empty_mirror_has_a_root(path: Path) -> None:
-    """A run that saved nothing leaves a valid index with the root directory alone, and without the extension."""
+def test_empty_mirror_has_root_directory(path: Path) -> None:
+    """A run that saved nothing writes a valid index with the root directory only."""
     document = valid(EMPTY.write(path))
     assert [item["path"] for item in document["items"]] == ["."]
     assert document["meta"]["items_count"] == 1
@@ -175,8 +175,8 @@ def test_an_empty_mirror_has_a_root(path: Path) -> None:
     assert not {"run_id", "args"} & set(document["meta"])
 
 
-def test_one_element_a_line(path: Path) -> None:
-    """A file, a URL, a page's edges, a skip and an error are one line each, so a diff shows what changed."""
+def test_each_element_is_one_line(path: Path) -> None:
+    """A file, a URL, a page's edges, a skip and an error are one line each."""
     before = Rows().write(path).read_bytes().splitlines()
     more = Rows(
         files=(STYLE, HOME, STYLE._replace(path="z.css")),
@@ -190,8 +190,8 @@ def test_one_element_a_line(path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, LIST_PIECE, LIST_PIECE + 1, 3 * LIST_PIECE + 7])
-def test_long_lists_go_on_over_lines(path: Path, count: int) -> None:
-    """However long a list of referers or edges is, no line holds more than a piece of it."""
+def test_long_lists_are_wrapped(path: Path, count: int) -> None:
+    """Long lists of referers or edges are split over several lines."""
     sources = [f"{SITE}{n:05}" for n in range(count)]
     rows = Rows(urls=(HOME_URL._replace(referers=iter(sources)),), edges=tuple((s, SITE, "href") for s in sources))
     document = valid(rows.write(path))
@@ -222,7 +222,7 @@ def test_repeated_edges_are_written_once(path: Path) -> None:
     ],
 )
 def test_rows_out_of_order_are_refused(wrong: dict[str, Any]) -> None:
-    """Unsorted rows would break the format's order, and a key that comes twice would hide its first half."""
+    """Unsorted or repeated rows raise instead of writing an invalid index."""
     rows: dict[str, Any] = dict.fromkeys(("items", "urls", "out_edges", "in_edges", "skipped", "errors"), ())
     with pytest.raises(ValueError, match=r"must be sorted, each once: .* came after"):
         write_mirror_index(io.BytesIO(), HEADER, **rows | wrong)
@@ -240,7 +240,7 @@ class _Counted:
 
 @pytest.mark.slow
 def test_memory_stays_flat() -> None:
-    """20,000 pages with 50 links each, and one that all others link to: the edges held at once would take 100 MB."""
+    """20,000 pages with 50 links each; all edges at once would take 100 MB."""
     pages, links = 20_000, 50
     names = [f"{SITE}{number:06}/" for number in range(pages)]
     home, others = names[0], names[1:]
@@ -269,15 +269,15 @@ def test_memory_stays_flat() -> None:
     assert peak < 300_000
 
 
-def test_the_documentation_names_every_field() -> None:
-    """docs/mirror-index.md leaves no field of the schema out."""
+def test_documentation_names_every_field() -> None:
+    """docs/mirror-index.md describes every field of the schema."""
     text = DOCS.read_text("utf-8")
     for name, described in SCHEMA["$defs"].items():
         for field in described["properties"]:
             assert f"`{field}`" in text or f"`{field}[]`" in text, (name, field)
 
 
-def test_directories_and_files_fit_together(tmp_path: Path) -> None:
+def test_items_count_is_known_in_advance(tmp_path: Path) -> None:
     """The number of items is known before the first is written."""
     folders = directories((file.path, file.size) for file in FILES)
     assert folders.items_count == len(folders) + len(FILES) == len(written(tmp_path)["items"])

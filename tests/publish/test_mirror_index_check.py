@@ -84,8 +84,8 @@ EXAMPLE = """{
 """
 
 
-def test_the_seeds_example_is_valid(path: Path) -> None:
-    """The published schema takes it, and our check finds nothing but what abridging did to its counts."""
+def test_documented_example_is_valid(path: Path) -> None:
+    """The published schema accepts it, and the check finds only its abridged counts."""
     Draft202012Validator(SCHEMA).validate(json.loads(EXAMPLE))
     path.write_text(EXAMPLE, "utf-8")
     assert problems(path) == [
@@ -99,8 +99,8 @@ def test_the_seeds_example_is_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [Rows(), LARGE, EMPTY], ids=["sample", "long lists", "empty"])
 @pytest.mark.parametrize("indent", ["ours", None, 2, "\t"])
-def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int | str | None) -> None:
-    """Ours, an editor's or jq's: the result is the same."""
+def test_layout_does_not_matter(path: Path, rows: Rows, indent: int | str | None) -> None:
+    """Ours, an editor's or jq's layout gives the same result."""
     rows.write(path)
     if indent != "ours":
         bom = "\ufeff" * (indent == 2)
@@ -108,14 +108,14 @@ def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int
     assert problems(path) == []
 
 
-def test_windows_line_ends_are_good(path: Path) -> None:
-    """git may turn line ends into CRLF on checkout."""
+def test_windows_line_ends_are_accepted(path: Path) -> None:
+    """git may convert line ends to CRLF on checkout."""
     path.write_bytes(LARGE.write(path).read_bytes().replace(b"\n", b"\r\n"))
     assert problems(path) == []
 
 
-def test_unknown_fields_are_passed_over(path: Path) -> None:
-    """Additions do not change the version, so a newer tool's index is no worse for them."""
+def test_unknown_fields_are_ignored(path: Path) -> None:
+    """Additional fields do not change the version, so a newer index is valid."""
     found = document(path)
     for place in (found, found["meta"], found["items"][0], found["urls"][SITE], found["graph"], found["errors"][0]):
         place["news"] = {"a": [1]}
@@ -209,8 +209,8 @@ BAD: list[tuple[str, Edit, list[str]]] = [
 
 @pytest.mark.parametrize("layout", ["ours", "another"])
 @pytest.mark.parametrize(("edit", "expected"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
-def test_each_fault_is_named_with_its_place(path: Path, edit: Edit, expected: list[str], layout: str) -> None:
-    """One fault, one line that says where it is and what should be there; the layout does not matter."""
+def test_each_fault_is_reported_with_its_position(path: Path, edit: Edit, expected: list[str], layout: str) -> None:
+    """One fault gives one line with position and expected value, in any layout."""
     found = document(path)
     edit(found)
     if layout == "ours":
@@ -222,8 +222,8 @@ def test_each_fault_is_named_with_its_place(path: Path, edit: Edit, expected: li
     assert all(problem.startswith(start) for problem, start in zip(named, expected, strict=True)), named
 
 
-def test_an_index_edited_by_hand_is_read_to_its_end(path: Path) -> None:
-    """Blank lines in the middle of it hide no problem, and none is reported twice."""
+def test_blank_lines_hide_no_problem(path: Path) -> None:
+    """Blank lines hide no problem, and none is reported twice."""
     found = document(path, Rows())
     found["items"][3]["sha256"] = 7
     found["errors"][0]["ts"] = 7
@@ -234,8 +234,8 @@ def test_an_index_edited_by_hand_is_read_to_its_end(path: Path) -> None:
     assert [problem.partition(":")[0] for problem in problems(path)] == ["items[3].sha256", "errors[0].ts"]
 
 
-def test_foreign_text_is_made_printable(path: Path) -> None:
-    """What a damaged index holds cannot reach the terminal raw, nor fill it."""
+def test_foreign_text_is_escaped(path: Path) -> None:
+    """Text of a damaged index reaches the terminal escaped and truncated."""
     found = document(path, Rows())
     found["urls"]["\x1b[31m" + "x" * 9_000] = {"kind": "\x1b[2J"}
     found["graph"]["in_edges"]["\x1b"] = 5
@@ -246,8 +246,8 @@ def test_foreign_text_is_made_printable(path: Path) -> None:
     assert all(problem.isprintable() and len(problem) < 1_000 for problem in named)
 
 
-def test_problems_come_one_by_one(path: Path) -> None:
-    """Whoever wants only the first need not wait for the last."""
+def test_problems_are_streamed(path: Path) -> None:
+    """The first problem is available before the file is read to its end."""
     found: Iterator[str] = validate_index(path)
     document_with_faults = document(path, Rows())
     document_with_faults["errors"] = [{}] * 1_000

@@ -19,15 +19,15 @@ from tests.publish.sample_index import EMPTY, HOME, LARGE, SITE, Rows
 
 
 @pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b"\xff\xfe{", b"{\n", b'{"meta": {', b"{}}"])
-def test_what_is_no_index_is_said_to_be_none(path: Path, content: bytes) -> None:
-    """A file that is something else is one problem, and no crash."""
+def test_other_files_give_one_problem(path: Path, content: bytes) -> None:
+    """A file that is not an index gives one problem and no exception."""
     path.write_bytes(content)
     (problem,) = problems(path)
     assert problem.startswith("mirror-index.json is ")
 
 
-def test_an_empty_object_lacks_everything(path: Path) -> None:
-    """Each part that is missing is named."""
+def test_empty_object_lacks_all_sections(path: Path) -> None:
+    """Each missing section is named."""
     path.write_bytes(b"{}")
     assert [problem.partition(" is missing")[0] for problem in problems(path)] == [
         "meta",
@@ -41,22 +41,22 @@ def test_an_empty_object_lacks_everything(path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_not_there_is_no_problem_of_the_index(path: Path) -> None:
-    """Whoever asks for a check of nothing gets the system's error."""
+def test_missing_file_raises(path: Path) -> None:
+    """A missing file raises the system's error."""
     with pytest.raises(FileNotFoundError):
         problems(path)
 
 
-def test_every_cut_is_noticed(path: Path) -> None:
-    """A file cut anywhere is never taken for a good index."""
+def test_every_truncation_is_detected(path: Path) -> None:
+    """A truncated file never passes."""
     whole = LARGE.write(path).read_bytes()
     for length in [*range(0, len(whole) - 2, 1 + len(whole) // 150), len(whole) - 2]:
         path.write_bytes(whole[:length])
         assert any("is not JSON" in problem for problem in problems(path)), length
 
 
-def test_every_lost_or_doubled_line_is_noticed(path: Path) -> None:
-    """Items and edges vouch for one another: without one of their lines, or with one twice, the index is wrong."""
+def test_lost_or_repeated_lines_are_detected(path: Path) -> None:
+    """Items and edges are cross-checked, so each missing or repeated line is a problem."""
     lines = LARGE.write(path).read_bytes().splitlines(keepends=True)
     places = {line.split(b'"')[1]: number for number, line in enumerate(lines) if line.startswith((b'  "', b'    "'))}
     items, urls, back, end = (places[name] for name in (b"items", b"urls", b"in_edges", b"typed_out_edges"))
@@ -67,8 +67,8 @@ def test_every_lost_or_doubled_line_is_noticed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("old", [b'"],\n', b"},\n    {", b'"]\n', b"},\n"])
-def test_commas_are_looked_at(path: Path, old: bytes) -> None:
-    """A comma too few or too many is noticed as by any parser of JSON."""
+def test_wrong_commas_are_detected(path: Path, old: bytes) -> None:
+    """A missing or extra comma is a problem, as for any JSON parser."""
     good = Rows().write(path).read_bytes()
     assert old in good
     bad = old.replace(b",", b"") if b"," in old else old.replace(b"\n", b",\n")
@@ -76,8 +76,8 @@ def test_commas_are_looked_at(path: Path, old: bytes) -> None:
     assert "is not JSON" in problems(path)[-1]
 
 
-def test_an_entry_without_end_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Better no result than all the machine's memory."""
+def test_oversized_entry_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endless entry is refused before it exhausts the memory."""
     monkeypatch.setattr(mirror_index_check, "MAX_VALUE", 100_000)
     path.write_text('{"errors": ["' + "x" * 400_000 + '"]}', "utf-8")
     (problem,) = problems(path)
@@ -90,8 +90,8 @@ def test_an_entry_without_end_is_refused(path: Path, monkeypatch: pytest.MonkeyP
     ids=lambda value: value[:8].strip(),
 )
 @pytest.mark.parametrize("name", ["items", "news", "meta"])
-def test_what_json_does_not_have_is_not_read(path: Path, name: str, value: str) -> None:
-    """The stream is as strict as a parser of the whole file."""
+def test_stream_is_as_strict_as_json(path: Path, name: str, value: str) -> None:
+    """The streaming parser accepts no more than a parser of the whole file."""
     path.write_text(f'{{"graph": {{}}, "{name}": {value}}}', "utf-8")
     assert problems(path)[-1].startswith("mirror-index.json is not JSON: line 1")
 
@@ -112,8 +112,8 @@ KEYS = st.sampled_from(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
 )
-def test_any_json_is_checked_without_a_crash(path: Path, found: dict[str, Any], indent: int | None) -> None:
-    """Whatever a file holds, the check ends with a list of problems, the same in each layout."""
+def test_any_json_is_checked_without_exception(path: Path, found: dict[str, Any], indent: int | None) -> None:
+    """Any JSON gives a list of problems, the same in each layout."""
     path.write_text(json.dumps(found, indent=indent), "utf-8")
     named = problems(path)
     assert named
@@ -123,7 +123,7 @@ def test_any_json_is_checked_without_a_crash(path: Path, found: dict[str, Any], 
 
 @pytest.mark.slow
 def test_memory_stays_flat(path: Path) -> None:
-    """A page that 30,000 others link to is checked in the memory of a few."""
+    """A page with 30,000 referers needs no more memory than one with a few."""
     Rows().write(path)
     problems(path)  # The checkers are made once, and are not what is measured here.
     count = 30_000

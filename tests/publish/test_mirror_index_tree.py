@@ -35,15 +35,15 @@ def without_clashes(sizes: dict[str, int]) -> list[tuple[str, int]]:
 
 
 @given(st.dictionaries(PATHS, st.integers(0, 2**40), max_size=25).map(without_clashes))
-def test_sums_are_those_of_a_plain_count(files: list[tuple[str, int]]) -> None:
-    """Sizes and numbers of every directory, at any depth, in the format's order."""
+def test_sums_equal_a_plain_count(files: list[tuple[str, int]]) -> None:
+    """Sizes and counts of each directory, at any depth, in the format's order."""
     found = directories(iter(files))
     assert list(found) == naive(files)
     assert found.items_count == len(files) + len(found)
 
 
-def test_an_example_by_hand() -> None:
-    """The root counts everything but itself; a folder counts the folders in it too."""
+def test_example_counts() -> None:
+    """The root counts everything but itself; a directory also counts its subdirectories."""
     files = [("a-b/x", 1), ("a/b/c", 2), ("a/d", 4), ("index.html", 8)]
     assert list(directories(files)) == [
         DirRow(".", 15, 7),
@@ -53,21 +53,21 @@ def test_an_example_by_hand() -> None:
     ]
 
 
-def test_no_files_leave_the_root() -> None:
-    """An empty mirror is a directory."""
+def test_no_files_give_root_only() -> None:
+    """An empty mirror is one directory."""
     assert list(directories(())) == [DirRow(".", 0, 0)]
 
 
 @pytest.mark.parametrize("paths", [["b", "a"], ["a/x", "a/x"], ["a/x", "b/x", "a/y"]])
 def test_unsorted_files_are_refused(paths: list[str]) -> None:
-    """Files out of order would give a directory two sums."""
+    """Unsorted files would give a directory two sums."""
     with pytest.raises(ValueError, match="must be sorted by path, each once"):
         directories((path, 1) for path in paths)
 
 
 @pytest.mark.slow
-def test_memory_is_for_directories_only() -> None:
-    """20,000 files in ten folders need no more than ten would."""
+def test_memory_depends_on_directories_only() -> None:
+    """20,000 files in ten directories need no more memory than ten files."""
     files = ((f"{folder}/{number:06}.html", 1) for folder in range(10) for number in range(2_000))
     tracemalloc.start()
     found = directories(files)

@@ -30,8 +30,8 @@ from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPP
         ("0", "0"),
     ],
 )
-def test_last_modified_is_a_time_if_it_can_be(tmp_path: Path, header: str, index: str) -> None:
-    """All date forms of HTTP become ISO 8601 in UTC; what is no date stays as the server sent it."""
+def test_last_modified_is_converted_to_iso(tmp_path: Path, header: str, index: str) -> None:
+    """All date forms of HTTP become ISO 8601 in UTC; other text is unchanged."""
     document = written(tmp_path, files=(HOME._replace(last_modified=header),))
     assert document["items"][1]["original_last_modified"] == index
 
@@ -40,8 +40,8 @@ def test_last_modified_is_a_time_if_it_can_be(tmp_path: Path, header: str, index
     ("header", "index"),
     [("4096", 4096), (" 7 ", 7), ("0", 0), ("-1", "-1"), ("1_0", "1_0"), ("٣", "٣"), ("9" * 30, "9" * 30), ("x", "x")],
 )
-def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, index: int | str) -> None:
-    """Only plain digits are a number, and only as many as every reader of JSON can take."""
+def test_content_length_is_a_number_if_possible(tmp_path: Path, header: str, index: int | str) -> None:
+    """Only plain digits that every JSON parser accepts become a number."""
     document = written(tmp_path, files=(HOME._replace(content_length=header),))
     assert document["items"][1]["original_content_length"] == index
 
@@ -55,15 +55,15 @@ def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, in
         ("2026-01-03T20:00:00", "2026-01-03T20:00:00+00:00"),
     ],
 )
-def test_times_are_spelled_in_one_way(tmp_path: Path, given_time: str, index: str) -> None:
-    """Whatever ISO form the state has, the index has the format's."""
+def test_times_have_one_format(tmp_path: Path, given_time: str, index: str) -> None:
+    """Every ISO form of the state is written in the format's form."""
     document = written(tmp_path, files=(HOME._replace(downloaded_at=given_time),))
     assert document["items"][1]["downloaded_at"] == index
 
 
 @pytest.mark.parametrize("mtime", [-1e18, 1e18, float("inf"), float("nan"), -1.5, 0.0])
-def test_odd_file_times_do_not_stop_the_index(tmp_path: Path, mtime: float) -> None:
-    """A file system can give any number for a time."""
+def test_invalid_file_times_do_not_stop_the_index(tmp_path: Path, mtime: float) -> None:
+    """File systems can report times outside any calendar."""
     assert written(tmp_path, files=(HOME._replace(mtime=mtime),))["items"][1]["mtime"].endswith("+00:00")
 
 
@@ -82,17 +82,17 @@ def test_odd_file_times_do_not_stop_the_index(tmp_path: Path, mtime: float) -> N
         ("data:x,y.svg", "data:x,y.svg", ".svg", ".", "image/svg+xml"),
     ],
 )
-def test_names_sections_and_types_follow_from_the_path(
+def test_values_from_path_are_system_independent(
     tmp_path: Path, path: str, name: str, ext: str, section: str, mime_type: str
 ) -> None:
-    """What follows from a path is the same on every system and whatever types are installed there."""
+    """Name, extension, section and media type are the same on every system."""
     item = written(tmp_path, files=(STYLE._replace(path=path),))["items"][-1]
     assert (item["name"], item["ext"], item["section"], item["mime"]) == (name, ext, section, mime_type)
     assert item["target_abs_path"] == str(ROOT.joinpath(*path.split("/")))
 
 
-def test_web_types_are_known_whatever_pythons_version() -> None:
-    """No type that a site is made of is left to the table of the installed Python."""
+def test_web_types_do_not_depend_on_python() -> None:
+    """Media types of the web are not taken from Python's own table."""
     for ext in (
         ".html",
         ".css",
@@ -112,27 +112,27 @@ def test_web_types_are_known_whatever_pythons_version() -> None:
     assert (mime(".js"), mime(".MJS"), mime("")) == ("text/javascript", "text/javascript", "application/octet-stream")
 
 
-def test_a_timeout_is_a_whole_number_of_seconds(tmp_path: Path) -> None:
-    """The format's field is an integer; half a second must not become none."""
+def test_timeout_is_rounded_up(tmp_path: Path) -> None:
+    """The field is an integer; half a second must not become 0."""
     assert HEADER.args is not None
     header = replace(HEADER, args=replace(HEADER.args, timeout=0.5))
     assert written(tmp_path, header=header)["meta"]["args"]["timeout"] == 1
 
 
-def test_headers_are_lower_case_and_hold_no_session(tmp_path: Path) -> None:
-    """Names that differ by case are one header; cookies stay out of a file that may be published."""
+def test_headers_are_lower_case_without_cookies(tmp_path: Path) -> None:
+    """Names that differ in case are one header; cookies are omitted."""
     headers = {"Set-Cookie": "session=secret", "Vary": "a", "vary": "b", "X-Ünï": "ü"}
     urls = written(tmp_path, urls=(HOME_URL._replace(headers=headers),))["urls"]
     assert urls[SITE]["headers"] == {"vary": "a, b", "x-ünï": "ü"}
 
 
-def test_an_empty_page_meta_counts_its_words(tmp_path: Path) -> None:
-    """What a page does not say is left out; that it has no words is known."""
+def test_empty_page_meta_has_word_count(tmp_path: Path) -> None:
+    """Missing values are omitted, except for the word count."""
     assert written(tmp_path, files=(HOME._replace(page_meta=PageMeta()),))["items"][1]["page_meta"] == {"word_count": 0}
 
 
-def test_page_meta_can_be_kept_in_the_state() -> None:
-    """One value holds all of it; a damaged one costs the page's description and not the index."""
+def test_page_meta_round_trips_through_state() -> None:
+    """A damaged value costs the metadata and not the index."""
     assert HOME.page_meta is not None
     data = dump_page_meta(HOME.page_meta)
     assert load_page_meta(data) == HOME.page_meta
@@ -158,7 +158,7 @@ def test_page_meta_can_be_kept_in_the_state() -> None:
         ("", "filter-exclude", None),
     ],
 )
-def test_reasons_map_to_the_five_names_of_the_format(internal: str, reason: str, detail: str | None) -> None:
+def test_reasons_map_to_five_names(internal: str, reason: str, detail: str | None) -> None:
     """A reason without a name of its own becomes a detail."""
     assert index_reason(parse_reason(internal) if internal else None) == (reason, detail)
 
@@ -171,8 +171,8 @@ URLS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
     urls=st.dictionaries(URLS, st.none() | st.lists(URLS, max_size=4), max_size=5),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_any_url_survives(path: Path, edges: list[tuple[str, str, str]], urls: dict[str, list[str] | None]) -> None:
-    """Quotes, brackets, separators, controls and emoji in URLs change neither the layout nor themselves."""
+def test_any_url_round_trips(path: Path, edges: list[tuple[str, str, str]], urls: dict[str, list[str] | None]) -> None:
+    """Quotes, brackets, separators, controls and emoji in URLs are preserved."""
     rows = Rows(
         urls=tuple(UrlRow(url=url, local_path="x", kind="page", referers=urls[url]) for url in sorted(urls)),
         edges=tuple(edges),
@@ -186,8 +186,8 @@ def test_any_url_survives(path: Path, edges: list[tuple[str, str, str]], urls: d
         assert document["urls"][url].get("referers") == changes
 
 
-def test_a_lone_surrogate_costs_one_letter_not_the_index(tmp_path: Path) -> None:
-    """Text that is not Unicode is written with a replacement character."""
+def test_lone_surrogate_is_replaced(tmp_path: Path) -> None:
+    """Text that is not valid Unicode is written with a replacement character."""
     assert HOME.page_meta is not None
     files = (HOME._replace(etag="a\ud800b", page_meta=replace(HOME.page_meta, title="\udfff", h1=("x\ud800",))),)
     item = written(tmp_path, files=files, skipped=(SKIPPED._replace(url="u\ud800"),))["items"][1]

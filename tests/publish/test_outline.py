@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sitemirror.publish.contents import OutlineHeader, OutlineRow, SitemapRow, order, write_outline
+from sitemirror.publish.contents import OutlineHeader, OutlineRow, OutlineSitemap, order, write_outline
 
 RENDERER = MarkdownIt("commonmark")
 HEADER = OutlineHeader(
@@ -31,7 +31,7 @@ ROWS: list[OutlineRow] = [
 
 
 def outline(
-    rows: Iterable[OutlineRow] = ROWS, header: OutlineHeader = HEADER, sitemaps: Iterable[SitemapRow] = ()
+    rows: Iterable[OutlineRow] = ROWS, header: OutlineHeader = HEADER, sitemaps: Iterable[OutlineSitemap] = ()
 ) -> str:
     ordered = sorted(rows, key=lambda row: order(row[0]))
     file = io.BytesIO()
@@ -45,12 +45,12 @@ def links(markdown: str) -> list[str]:
     return [str(child.attrs["href"]) for child in children if child.type == "link_open"]
 
 
-def test_outline_reads_as_documented() -> None:
-    """Head, sitemaps with counts and problems, then the URLs by folder with lastmod and priority where given."""
+def test_outline_has_documented_layout() -> None:
+    """Head, sitemaps with counts and problems, then URLs by folder with lastmod and priority."""
     sitemaps = [
-        SitemapRow("https://example.com/sitemap.xml", 1_246),
-        SitemapRow("https://example.com/one.xml", 1),
-        SitemapRow("https://example.com/news.xml", 0, "HTML instead of XML: <title>\nGone"),
+        OutlineSitemap("https://example.com/sitemap.xml", 1_246),
+        OutlineSitemap("https://example.com/one.xml", 1),
+        OutlineSitemap("https://example.com/news.xml", 0, "HTML instead of XML: <title>\nGone"),
     ]
     assert outline(sitemaps=sitemaps) == (
         "# Sitemap of example.com\n"
@@ -77,20 +77,20 @@ def test_outline_reads_as_documented() -> None:
     )
 
 
-def test_an_incomplete_outline_says_so() -> None:
-    """A reader must not take half a site for the whole."""
+def test_incomplete_outline_is_marked() -> None:
+    """An outline of an interrupted or incomplete list says so."""
     assert "**Incomplete**" in outline(header=replace(HEADER, complete=False))
     assert "**Incomplete**" not in outline()
 
 
-def test_an_outline_without_urls_is_still_a_document() -> None:
-    """Nothing in scope: the head stands, and the empty list is no error."""
-    text = outline([], sitemaps=[SitemapRow("https://example.com/s.xml", 0)])
+def test_outline_without_urls_is_valid() -> None:
+    """Without URLs in scope the head is written without a list."""
+    text = outline([], sitemaps=[OutlineSitemap("https://example.com/s.xml", 0)])
     assert text.endswith("\n---\n")
 
 
-def test_ten_thousand_urls_are_all_there_twice_the_same() -> None:
-    """Every URL is linked exactly once, and the same rows give the same bytes."""
+def test_large_outline_is_complete_and_deterministic() -> None:
+    """Each of 10,000 URLs is linked exactly once, and the same rows give the same bytes."""
 
     def rows() -> Iterator[OutlineRow]:
         return ((f"https://example.com/{n % 7}/{n % 101}/{n}", "2026-01-02", None) for n in range(10_000))
@@ -112,8 +112,8 @@ def test_ten_thousand_urls_are_all_there_twice_the_same() -> None:
         max_size=8,
     )
 )
-def test_what_a_sitemap_says_cannot_break_out(pieces: list[tuple[str, str, str]]) -> None:
-    """Hostile folders, dates and priorities leave one link a URL and no markup of their own."""
+def test_hostile_values_are_escaped(pieces: list[tuple[str, str, str]]) -> None:
+    """Hostile folders, dates and priorities add no links or markup."""
     rows = [(f"https://example.com/{name}/{n}", date, rank) for n, (name, date, rank) in enumerate(pieces)]
     text = outline(rows)
     tokens = RENDERER.parse(text)
@@ -134,8 +134,8 @@ def test_what_a_sitemap_says_cannot_break_out(pieces: list[tuple[str, str, str]]
         max_size=6,
     )
 )
-def test_many_are_written_as_each_alone(urls: list[str]) -> None:
-    """A URL's line is the same whatever stands beside it: what holds for all at a look holds for each."""
+def test_batches_equal_single_rows(urls: list[str]) -> None:
+    """A URL's line does not depend on the rows in the same batch."""
 
     def items(rows: list[OutlineRow]) -> list[str]:
         return [line for line in outline(rows).partition("\n---\n")[2].splitlines() if line.startswith("- ")]

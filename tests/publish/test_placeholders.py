@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 
 
-def test_the_name_is_the_urls_hash() -> None:
-    """Sixteen hex digits of the URL's md5, so that a script can find a URL's placeholder."""
+def test_name_is_hash_of_url() -> None:
+    """Sixteen hex digits of the URL's MD5, so that a script can find a placeholder."""
     url = "https://example.com/a.pdf"
     assert placeholder_name(url) == md5(url.encode()).hexdigest()[:16] + ".md"
 
 
-def test_a_skipped_file_is_described() -> None:
-    """URL, reason, content type and size are there to read."""
+def test_skipped_file_is_described() -> None:
+    """URL, reason, content type and size."""
     text = skipped_placeholder(
         url="https://example.com/a.pdf",
         reason="content type application/pdf",
@@ -36,14 +36,22 @@ def test_a_skipped_file_is_described() -> None:
     ]
 
 
-def test_what_the_server_did_not_tell_is_not_known() -> None:
-    """A size that was never sent is not shown as zero."""
+def test_too_large_file_names_the_option() -> None:
+    """Whoever needs it learns how to save it; other files get no such advice."""
+    url, at = "https://example.com/a.zip", "2026-01-03T20:00:00Z"
+    text = skipped_placeholder(url=url, reason="exceeds size limit", at=at).decode()
+    assert text.endswith("To save it, run the same command with a larger --max-file-size MB.\n")
+    assert "--max-file-size" not in skipped_placeholder(url=url, reason="domain lock", at=at).decode()
+
+
+def test_unknown_size_is_not_zero() -> None:
+    """A size that was not sent is shown as not known."""
     text = skipped_placeholder(url="https://example.com/a", reason="domain lock", at="2026-01-03T20:00:00Z").decode()
     assert "- Content type: not known\n- Size: not known\n" in text
 
 
-def test_a_failure_is_described_with_what_happens_next() -> None:
-    """URL, where it led, error, attempts and when; and that the next run tries again."""
+def test_failure_is_described() -> None:
+    """URL, redirect target, error, attempts and time, and that the next run tries again."""
     text = failed_placeholder(
         url="https://example.com/x",
         error="HTTP 503",
@@ -52,26 +60,26 @@ def test_a_failure_is_described_with_what_happens_next() -> None:
         final_url="https://example.com/y",
     ).decode()
     assert "- Redirected to: [https://example.com/y](https://example.com/y)\n- Error: HTTP 503\n- Attempts: 4\n" in text
-    assert "tries this URL again" in text
+    assert "retries this URL" in text
 
 
 @given(st.text(), st.text(), st.text())
-def test_a_log_line_is_one_line_of_three_fields(at: str, url: str, error: str) -> None:
-    """Tabs, line ends and controls in a URL or an error cannot make another field or line."""
+def test_log_line_has_three_fields(at: str, url: str, error: str) -> None:
+    """Tabs, line ends and controls in a URL or an error are escaped."""
     line = failed_line(at, url, error).decode()
     assert line.endswith("\n")
     assert len(line[:-1].split("\t")) == 3
     assert line[:-1].splitlines() == [line[:-1]]
 
 
-def test_a_log_line_keeps_the_whole_url() -> None:
-    """A URL is never cut in the log: it is what somebody will paste."""
+def test_log_line_has_whole_url() -> None:
+    """URLs in the log are never truncated."""
     url = "https://example.com/" + "x" * 8_000
     assert failed_line("2026-01-03T20:00:00Z", url, "HTTP 404") == f"2026-01-03T20:00:00Z\t{url}\tHTTP 404\n".encode()
 
 
 @given(st.text())
 def test_errors_cannot_add_lines_to_a_placeholder(error: str) -> None:
-    """A server's words stay on their line."""
+    """Line ends in a server's message are escaped."""
     plain = failed_placeholder(url="https://example.com/", error="x", attempts=1, at="t").count(b"\n")
     assert failed_placeholder(url="https://example.com/", error=error, attempts=1, at="t").count(b"\n") == plain

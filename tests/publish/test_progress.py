@@ -65,8 +65,8 @@ def test_checkpoint_has_the_documented_fields() -> None:
     }
 
 
-def test_a_checkpoint_is_known_for_one() -> None:
-    """What was written passes."""
+def test_written_checkpoint_is_valid() -> None:
+    """What was written passes the check."""
     check_checkpoint(CHECKPOINT.dump())
 
 
@@ -80,10 +80,10 @@ CHANGES: st.SearchStrategy[object] = st.sampled_from(
     st.dictionaries(st.sampled_from(["url", "status", "urls_processed", "more"]), CHANGES, max_size=2),
     st.sets(st.sampled_from([*json.loads(CHECKPOINT.dump())]), max_size=1),
 )
-def test_what_is_taken_at_sight_is_what_pydantic_would_take(
+def test_fast_check_agrees_with_pydantic(
     changes: dict[str, object], of_a_sitemap: dict[str, object], dropped: set[str]
 ) -> None:
-    """Nearly every checkpoint is judged without pydantic, and none otherwise than by it."""
+    """Nearly every checkpoint is checked without pydantic, with the same result."""
     document = json.loads(CHECKPOINT.dump())
     document["sitemaps"][0] |= of_a_sitemap
     document |= changes
@@ -97,8 +97,8 @@ def test_what_is_taken_at_sight_is_what_pydantic_would_take(
         check_checkpoint(data)
 
 
-def test_an_older_checkpoint_passes() -> None:
-    """The first tool wrote neither the expected total nor a count of earlier sitemaps."""
+def test_older_checkpoint_is_valid() -> None:
+    """The first version lacked the expected total and the count of earlier sitemaps."""
     content = json.loads(CHECKPOINT.dump())
     del content["sitemaps_completed_before"], content["total_expected"]
     check_checkpoint(json.dumps(content).encode())
@@ -117,15 +117,15 @@ def test_an_older_checkpoint_passes() -> None:
         (CHECKPOINT.dump().replace(b'"total_processed": 15', b'"total_processed": -1'), "total_processed"),
     ],
 )
-def test_a_corrupt_checkpoint_is_refused_with_the_reason(data: bytes, said: str) -> None:
-    """Whoever warns about it can say what was wrong, in one line."""
+def test_corrupt_checkpoint_is_refused_with_reason(data: bytes, said: str) -> None:
+    """The message says in one line what is wrong."""
     with pytest.raises(CorruptFile, match=said) as caught:
         check_checkpoint(data)
     assert "\n" not in str(caught.value)
 
 
-def test_every_cut_checkpoint_is_corrupt() -> None:
-    """No prefix of a checkpoint passes for one."""
+def test_truncated_checkpoint_is_corrupt() -> None:
+    """No prefix of a checkpoint is valid."""
     whole = CHECKPOINT.dump().rstrip()
     for length in range(len(whole)):
         with pytest.raises(CorruptFile):

@@ -58,8 +58,8 @@ def printed(report: Report, schema: str) -> dict[str, Any]:
     return document
 
 
-def test_list_report() -> None:
-    """`list` prints the documented keys; a sitemap's error stands only where there is one."""
+def test_list_report_has_documented_keys() -> None:
+    """A sitemap's error is present only if there is one."""
     document = printed(LISTED, "list-report")
     assert list(document) == [
         "status",
@@ -78,8 +78,8 @@ def test_list_report() -> None:
     ]
 
 
-def test_mirror_report() -> None:
-    """`mirror` prints the documented keys; `error` and `hint` are not among them when all went well."""
+def test_mirror_report_has_documented_keys() -> None:
+    """`error` and `hint` are absent if there was no error."""
     assert list(printed(MIRRORED, "mirror-report")) == [
         "status",
         "command",
@@ -100,8 +100,8 @@ def test_mirror_report() -> None:
     ]
 
 
-def test_a_run_that_failed_on_the_way_keeps_its_counts() -> None:
-    """An aborted mirror says what ended it, what to do, and how far it came."""
+def test_aborted_run_reports_its_counts() -> None:
+    """An aborted mirror reports the error, the hint and its progress."""
     report = replace(MIRRORED, status=RunStatus.ERROR, error="Insufficient disk space", hint="free some", index=None)
     document = printed(report, "mirror-report")
     assert (document["error"], document["hint"], document["successful"]) == ("Insufficient disk space", "free some", 2)
@@ -109,14 +109,14 @@ def test_a_run_that_failed_on_the_way_keeps_its_counts() -> None:
 
 
 @pytest.mark.parametrize("schema", ["list-report", "mirror-report"])
-def test_an_early_failure_fits_both_schemas(schema: str) -> None:
-    """Whatever a command prints, its schema covers it."""
+def test_early_failure_fits_both_schemas(schema: str) -> None:
+    """A failure before the run fits the schemas of both commands."""
     document = printed(FAILED, schema)
     assert (document["status"], document["error"], document["hint"]) == ("error", "no such host", "check the name")
 
 
-def test_output_cannot_drive_a_terminal() -> None:
-    """Escape sequences and bidi controls in errors are spelled out, and the whole text is printable ASCII."""
+def test_control_characters_are_escaped() -> None:
+    """Escape sequences and bidi controls in errors are escaped; the text is printable ASCII."""
     report = ErrorReport(
         command="mirror",
         url="https://x/\u202e",
@@ -129,14 +129,14 @@ def test_output_cannot_drive_a_terminal() -> None:
     assert all(char.isprintable() and char.isascii() for char in report.to_json().replace("\n", ""))
 
 
-def test_a_path_that_is_not_unicode_can_be_reported() -> None:
-    """A folder name in another encoding, as Linux allows, does not break the report."""
+def test_path_that_is_not_unicode_can_be_reported() -> None:
+    """Linux allows folder names in any encoding."""
     report = replace(MIRRORED, output_dir="output/\udcff")
     assert json.loads(report.to_json())["output_dir"] == "output/\udcff"
 
 
 @pytest.mark.parametrize("change", [{"failed": -1}, {"status": "fine"}, {"elapsed_sec": -0.1}, {"pages": 3}])
-def test_a_report_that_makes_no_sense_cannot_be_made(change: dict[str, Any]) -> None:
-    """Negative counts, unknown statuses and unknown keys are mistakes of ours, caught before they are printed."""
+def test_invalid_values_raise(change: dict[str, Any]) -> None:
+    """Negative counts, unknown statuses and unknown keys are bugs and raise."""
     with pytest.raises((ValueError, TypeError)):
         replace(MIRRORED, **change)

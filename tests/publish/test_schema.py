@@ -24,8 +24,8 @@ def test_published_schemas_are_current(tmp_path: Path) -> None:
     assert set(made) == {f"{name}.schema.json" for name in schemas()}
 
 
-def test_without_a_folder_the_command_says_how_it_is_used() -> None:
-    """Called wrongly, it exits with the usage."""
+def test_missing_folder_shows_usage() -> None:
+    """Without an argument the command exits with its usage."""
     done = subprocess.run([sys.executable, "-m", "sitemirror.publish.schema"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "usage:" in done.stderr
@@ -43,7 +43,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_schemas_are_valid_and_documented() -> None:
-    """Each is a valid JSON Schema, and each field of each object is described."""
+    """Each is a valid JSON Schema, and each field has a description."""
     for name, schema in schemas().items():
         Draft202012Validator.check_schema(schema)
         for described in objects(schema):

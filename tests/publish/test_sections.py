@@ -44,8 +44,8 @@ def drawn(urls: list[str]) -> list[str]:
     ]
 
 
-def test_a_site_reads_like_its_folders() -> None:
-    """Headings nest as folders do; a folder's own pages come before its first subfolder."""
+def test_headings_nest_like_folders() -> None:
+    """A folder's own pages come before its first subfolder."""
     assert drawn(["/", "/z", "/docs/z", "/docs/api/a", "/docs/api/b", "/docs/"]) == [
         "https://e.com/",
         "https://e.com/z",
@@ -58,8 +58,8 @@ def test_a_site_reads_like_its_folders() -> None:
     ]
 
 
-def test_a_folder_with_one_page_gets_no_heading() -> None:
-    """Sites that give every page its own folder are not a heading a page."""
+def test_folder_with_one_page_has_no_heading() -> None:
+    """Otherwise sites with a folder per page would have a heading per page."""
     assert drawn(["/blog/one/", "/blog/two/", "/legal/imprint"]) == [
         "https://e.com/legal/imprint",
         "# blog 2",
@@ -68,8 +68,8 @@ def test_a_folder_with_one_page_gets_no_heading() -> None:
     ]
 
 
-def test_a_chain_of_folders_is_one_heading() -> None:
-    """`/en/stable/` above everything costs one heading, not two of the three levels."""
+def test_chain_of_folders_shares_one_heading() -> None:
+    """`/en/stable/` above everything is one heading, not two of three levels."""
     assert drawn(["/en/stable/x/a", "/en/stable/x/b", "/en/stable/y/a", "/en/stable/y/b"]) == [
         "# en/stable 4",
         "## en/stable/x 2",
@@ -81,15 +81,15 @@ def test_a_chain_of_folders_is_one_heading() -> None:
     ]
 
 
-def test_deep_folders_stand_under_the_third_heading() -> None:
-    """Below three levels no headings are made and nothing is lost."""
+def test_deep_folders_are_listed_under_third_level() -> None:
+    """Below three levels there are no headings, and nothing is lost."""
     lines = drawn(["/1/x", "/1/2/x", "/1/2/3/x", "/1/2/3/4/x", "/1/2/3/4/y", "/1/2/3/4/5/x"])
     assert [line for line in lines if line.startswith("#")] == ["# 1 6", "## 1/2 5", "### 1/2/3 4"]
     assert len(lines) == 3 + 6
 
 
 def test_other_hosts_are_folders() -> None:
-    """Subdomains in the same list do not mix with the host's own folders, and the scheme splits nothing."""
+    """Subdomains are not mixed with the host's folders; the scheme does not matter."""
     urls = [f"https://{HOST}/x/1", f"http://{HOST}/x/2", "https://x/1", "https://x/2"]
     assert [item for item in grouped(urls) if isinstance(item, Heading)] == [
         Heading(1, ("x",), 2),
@@ -98,8 +98,8 @@ def test_other_hosts_are_folders() -> None:
 
 
 @given(st.lists(URLS, max_size=60, unique=True))
-def test_any_site_is_grouped_exactly(urls: list[str]) -> None:
-    """For any URLs: each appears once, under a heading it belongs to; each heading's count is what stands below it."""
+def test_any_site_is_grouped_completely(urls: list[str]) -> None:
+    """Each URL is listed once under its heading, and each heading has the right count."""
     items = grouped(urls)
     assert sorted(item for item in items if isinstance(item, str)) == sorted(urls)
     headings = [item for item in items if isinstance(item, Heading)]
@@ -123,8 +123,8 @@ def test_any_site_is_grouped_exactly(urls: list[str]) -> None:
 
 
 @given(st.lists(URLS, max_size=30, unique=True))
-def test_order_can_be_said_in_sql(urls: list[str]) -> None:
-    """SQLite sorts as `order` does, with the expression its docstring gives."""
+def test_order_equals_its_sql_expression(urls: list[str]) -> None:
+    """SQLite sorts as `order` does, with the expression in its docstring."""
     base = sqlite3.connect(":memory:")
     base.execute("create table t (url text)")
     base.executemany("insert into t values (?)", [(url,) for url in urls])
@@ -135,7 +135,7 @@ def test_order_can_be_said_in_sql(urls: list[str]) -> None:
 
 @pytest.mark.slow
 def test_rows_are_never_collected() -> None:
-    """10,000 rows in 5,000 folders pass through in 200 KB; the rows alone would take a megabyte."""
+    """10,000 rows in 5,000 folders need 200 KB; the rows alone would take a megabyte."""
     total = 10_000
 
     def rows(start: int) -> Iterator[str]:
@@ -149,8 +149,8 @@ def test_rows_are_never_collected() -> None:
     assert peak < 200_000
 
 
-def test_large_folders_are_passed_over() -> None:
-    """A folder of ten thousand pages is read to be measured and to be written, not once more for every level."""
+def test_large_folders_are_not_read_for_each_level() -> None:
+    """A folder of ten thousand pages is read twice, not once per level."""
     urls = [f"https://{HOST}/docs/api/{folder}/{n:05}" for folder in ("a", "b") for n in range(10_000)]
     read = 0
 
@@ -164,8 +164,8 @@ def test_large_folders_are_passed_over() -> None:
     assert read < 2 * len(urls) + 100
 
 
-def test_rows_that_shrink_between_readings_end_the_walk() -> None:
-    """A source that gives fewer rows the second time costs rows, not an exception."""
+def test_fewer_rows_on_second_reading_do_not_raise() -> None:
+    """A source that gives fewer rows the second time loses rows only."""
     answers = iter([[f"https://{HOST}/a/1", f"https://{HOST}/a/2"], []])
     found = walked(lambda _: next(answers))
     assert list(found) == []

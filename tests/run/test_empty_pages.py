@@ -22,7 +22,7 @@ def test_pages_built_by_scripts_give_a_warning(site: Site, out: Path, run_here: 
 
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", out, "--workers", workers)
 
-    why = "it may be JavaScript that writes it, which is not run"
+    why = "probably rendered by JavaScript, which sitemirror does not run"
     assert done.json["warnings"] == [f"2 pages without text, such as {site.url}/a: {why}"]
     assert (done.json["status"], done.json["successful"]) == ("ok", 3)
 

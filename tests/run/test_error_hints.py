@@ -34,7 +34,7 @@ from tests.site import Site, faults
             "/page/{}",
             {"include_path": ["page/*"]},
             "not matched by --include-path",
-            "the whole path, as in /docs/*",
+            "globs match the whole path, e.g. /docs/*",
         ),
         ("/page/{}", {"start": "/docs/"}, "outside the start path /docs/", "--whole-site"),
     ],

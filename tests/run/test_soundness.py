@@ -146,7 +146,7 @@ async def test_binary_file_sent_as_html_is_skipped(
     site.sitemap(urls=["/file", "/gif", "/ok"])
     report = await run()
     assert (report.status, report.skipped) == ("ok", 1)
-    assert [row["reason"] for row in copy.manifest["skips"]] == [f"content type {kind}, sent as {sent_as}"]
+    assert [row["reason"] for row in copy.manifest["skips"]] == [f"unreadable: {kind}, sent as {sent_as}"]
     assert copy.pages.keys() == {"/gif", "/ok"}
 
 

@@ -34,8 +34,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("before", [0, 1, 1500])
-def test_no_entry_is_lost_or_doubled(fault: str, before: int) -> None:
-    """Every entry before, at and after the fault comes out once, in order, with one Problem."""
+def test_each_entry_comes_out_once(fault: str, before: int) -> None:
+    """Entries before, at and after the error come out in order, with one Problem."""
     locs = numbered(before + 50)
     body = urlset(*map(block, locs[:before]), fault, *map(block, locs[before:]))
     reading = read(body)
@@ -47,8 +47,8 @@ def test_no_entry_is_lost_or_doubled(fault: str, before: int) -> None:
     assert [entry.lastmod for entry in reading.entries if entry.loc in locs] == ["2026-01-02"] * len(locs)
 
 
-def test_problem_says_where_and_why() -> None:
-    """The line counts from the top of the file, blanks before the XML included."""
+def test_problem_has_line_and_reason() -> None:
+    """Lines are counted from the top of the file, leading blanks included."""
     body = b"\n\n" + urlset(block("https://example.com/a"), "<url><loc>https://example.com/?a&b</loc></url>")
     assert read(body).problems == [
         "broken XML, read as far as entries can be recognised: line 9, column 35: not well-formed (invalid token)"
@@ -56,8 +56,8 @@ def test_problem_says_where_and_why() -> None:
 
 
 @pytest.mark.parametrize("padding", range(0, 200, 3))
-def test_faults_across_block_boundaries(padding: int) -> None:
-    """Where the reader's own blocks happen to end makes no difference to what is salvaged."""
+def test_errors_across_block_boundaries(padding: int) -> None:
+    """The boundaries of the reader's blocks do not affect what is salvaged."""
     filler = f"<!--{'x' * (128 * 1024 - 700 + padding)}-->"
     body = urlset(
         block("https://example.com/1"),
@@ -98,8 +98,8 @@ SOUND = [
 
 
 @given(st.lists(st.sampled_from(SOUND)))
-def test_both_readers_agree_on_sound_entries(blocks: list[str]) -> None:
-    """After a break, sound entries mean exactly what they meant before it."""
+def test_both_readers_agree_on_valid_entries(blocks: list[str]) -> None:
+    """After an error, valid entries have the same result as before it."""
     sound, broken = read(urlset(*blocks)), read(urlset("<x>&</x>", *blocks))
     assert broken.events[1:] == sound.events
     assert broken.kind == sound.kind
@@ -120,14 +120,14 @@ def test_both_readers_agree_on_sound_entries(blocks: list[str]) -> None:
         (b"<!-- & -->https://example.com/?a<5&x", "https://example.com/?a<5&x"),
     ],
 )
-def test_what_is_salvaged_is_what_was_meant(written: bytes, meant: str) -> None:
-    """Only what is certain is undone: bytes that are no text stay the bytes the server knows, as escapes."""
+def test_salvaged_urls_are_not_guessed(written: bytes, meant: str) -> None:
+    """Bytes that are not text are percent-encoded, not replaced."""
     body = urlset("<url>&<loc>@</loc></url>").replace(b"@", written)
     assert read(body).locs == [meant]
 
 
-def test_nested_extensions_in_broken_files() -> None:
-    """Images and videos do not turn into pages where the strict reader has given up."""
+def test_extensions_in_broken_files_are_no_pages() -> None:
+    """Images and videos do not become pages in the tolerant reader."""
     reading = read(
         urlset(
             "<url><loc>https://example.com/a</loc><image:image><image:loc>https://example.com/a?x&y</image:loc>"
@@ -144,8 +144,8 @@ def test_nested_extensions_in_broken_files() -> None:
     ]
 
 
-def test_broken_index_gives_children() -> None:
-    """An index is salvaged as an index, bare URLs and repeated locs included."""
+def test_broken_index_gives_child_sitemaps() -> None:
+    """Bare URLs and repeated locs of an index are salvaged, too."""
     reading = read(
         b"<sitemapindex><sitemap><loc>/1.xml?a&b</loc><lastmod>2026</lastmod><loc>/2.xml</loc></sitemap>"
         b"<sitemap>https://example.com/3.xml?c&d</sitemap></sitemapindex>"
@@ -158,14 +158,14 @@ def test_broken_index_gives_children() -> None:
     ]
 
 
-def test_file_broken_before_its_root() -> None:
-    """What the file is can still be told from its entries."""
+def test_file_broken_before_its_root_is_recognised() -> None:
+    """The kind of file is detected from its entries."""
     reading = read(b'<?xml version="1.0" encoding=UTF-8?><urlset>' + block("https://example.com/a").encode())
     assert (reading.kind, reading.locs, len(reading.problems)) == ("urlset", ["https://example.com/a"], 1)
 
 
-def test_commented_entries_stay_out() -> None:
-    """An entry inside a comment is not listed, before the break or after it."""
+def test_commented_entries_are_ignored() -> None:
+    """Entries in comments are ignored before and after an error."""
     hidden = f"<!-- {block('https://example.com/hidden')} -->"
     reading = read(urlset(hidden, "<url>&</url>", hidden, block("https://example.com/a")))
     assert reading.locs == ["https://example.com/a"]
@@ -173,7 +173,7 @@ def test_commented_entries_stay_out() -> None:
 
 @given(st.data())
 def test_truncation_keeps_every_complete_entry(data: st.DataObject) -> None:
-    """Cut anywhere, a sitemap gives the entries before the cut, never a torn URL, and says that it was cut."""
+    """A truncated sitemap gives its complete entries, no partial URL, and a problem."""
     locs = numbered(6)
     body = urlset(*map(block, locs))
     end = data.draw(st.integers(60, len(body) - 12))
@@ -186,16 +186,16 @@ def test_truncation_keeps_every_complete_entry(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("after", [1, 1500])
-def test_broken_and_cut(fault: str, after: int) -> None:
-    """A document that was broken before is known to be cut all the same."""
+def test_broken_and_truncated_file_is_reported_as_truncated(fault: str, after: int) -> None:
+    """Truncation is detected after an earlier error, too."""
     body = urlset(fault, *map(block, numbered(after)))
     assert not read(body).truncated
     assert read(body[:-40]).truncated
     assert read(body[: -len("</urlset>") - 1]).truncated
 
 
-def test_rows_without_a_root() -> None:
-    """Entries that stand alone are whole when the last one is."""
+def test_rows_without_a_root_element() -> None:
+    """Entries without a root element are complete if the last one is."""
     body = "".join(map(block, numbered(3))).encode()
     assert not read(body).truncated
     assert read(body[:-9]).truncated
@@ -205,8 +205,8 @@ TAGS = '<url> </url> <loc> </loc> <urlset> <item> <image:loc> <!-- --> <![CDATA[
 
 
 @given(st.lists(st.sampled_from(TAGS.split(" "))))
-def test_any_soup_ends(parts: list[str]) -> None:
-    """Whatever tags come in whatever order, reading ends, and in small pieces as in one."""
+def test_any_tags_are_read_to_the_end(parts: list[str]) -> None:
+    """Any tags in any order are read, with the same result in small pieces."""
     body = "".join(parts).encode()
     assert read_pieces(bytes([byte]) for byte in body) == read(body)
 
@@ -234,8 +234,8 @@ SOUPS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("soup", SOUPS.values(), ids=SOUPS)
-def test_time_is_linear_in_the_input(soup: bytes) -> None:
-    """Input made to be slow is not, before the break or after it, in large pieces or in small ones."""
+def test_time_is_linear(soup: bytes) -> None:
+    """Input designed to be slow is read in linear time, before and after an error."""
     for start in (b"<urlset>", b"<urlset>&"):
         body = start + soup
         began = time.process_time()
@@ -243,8 +243,8 @@ def test_time_is_linear_in_the_input(soup: bytes) -> None:
         assert time.process_time() - began < 15
 
 
-def test_random_damage_never_loses_the_rest() -> None:
-    """Ten damaged places in a file cost at most the entries they are in and the one after each."""
+def test_random_damage_costs_only_nearby_entries() -> None:
+    """Ten damaged places cost at most their entries and the following ones."""
     chance = random.Random(7)
     locs = numbered(1500)
     for _ in range(8):

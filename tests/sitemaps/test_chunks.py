@@ -41,23 +41,23 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_byte_by_byte(body: bytes) -> None:
-    """Byte by byte, everything is read as it is in one piece."""
+def test_byte_by_byte_gives_the_same(body: bytes) -> None:
+    """Read byte by byte, a body gives the same as in one piece."""
     assert read_pieces(body[at : at + 1] for at in range(len(body))).events == read(body).events
 
 
 @pytest.mark.parametrize("limit", [LIMIT, 2500], ids=["unlimited", "limited"])
 @given(body=st.sampled_from(list(BODIES.values())), data=st.data())
-def test_any_pieces(limit: int, body: bytes, data: st.DataObject) -> None:
-    """Cut at any places, with empty pieces between, a body gives the same events in the same order."""
+def test_any_pieces_give_the_same(limit: int, body: bytes, data: st.DataObject) -> None:
+    """Cut at any positions, a body gives the same events in the same order."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=20)))
     pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
     assert read_pieces(pieces, max_bytes=limit).events == read(body, max_bytes=limit).events
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes(body: bytes) -> None:
-    """No bytes at all make the parser raise, and nothing comes out of nothing but a reason."""
+def test_any_bytes_do_not_raise(body: bytes) -> None:
+    """Random bytes give a reason and no entry."""
     for start in (b"", b"<urlset>", b"\x1f\x8b\x08\x00", b"\xff\xfe", b"https://example.com/\n"):
         reading = read(start + body)
         assert read_pieces([start, body]).events == reading.events
@@ -65,7 +65,7 @@ def test_any_bytes(body: bytes) -> None:
 
 
 def test_kind_is_known_early() -> None:
-    """The first few kilobytes tell what a file is, so that no long download has to be waited for."""
+    """The first few kilobytes determine the kind of file, so long downloads can be stopped."""
     parser = SitemapParser(max_bytes=LIMIT)
     feed(parser, PLAIN[:2000])
     assert parser.kind is None
@@ -76,7 +76,7 @@ def test_kind_is_known_early() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [b"<urlset>", b"<urlset>&"], ids=["sound", "broken"])
 def test_memory_does_not_grow_with_the_file(start: bytes) -> None:
-    """Once the reader is under way, more entries take no more memory."""
+    """More entries need no more memory."""
     piece = "\n".join(map(block, numbered(600))).encode()
     parser = SitemapParser(max_bytes=10**9)
     feed(parser, start)
@@ -108,7 +108,7 @@ SOUPS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("soup", SOUPS.values(), ids=SOUPS)
 def test_memory_is_bounded_for_hostile_files(soup: bytes) -> None:
-    """Any number of names, levels or children in one file takes no more than a few megabytes."""
+    """Any number of names, levels or children needs a few megabytes at most."""
     parser = SitemapParser(max_bytes=10**9)
     tracemalloc.start()
     for at in range(0, len(soup), 65_536):

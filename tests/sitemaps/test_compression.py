@@ -18,21 +18,21 @@ LOCS = numbered(4000)
 SITEMAP = urlset(*map(block, LOCS))
 
 
-def test_gzip_of_any_depth_up_to_two() -> None:
-    """A compressed sitemap is read, also when a server has compressed the compressed file once more."""
+def test_gzip_up_to_two_layers() -> None:
+    """A server may compress a compressed sitemap again."""
     for body in (SITEMAP, gzip.compress(SITEMAP), gzip.compress(gzip.compress(SITEMAP))):
         reading = read(body)
         assert (reading.locs, reading.problems, reading.decoded_bytes) == (LOCS, [], len(SITEMAP))
 
 
-def test_deeper_nesting_is_not_unpacked() -> None:
-    """A third layer is an attack, and is named as the binary data it is."""
+def test_third_gzip_layer_is_refused() -> None:
+    """A third layer is an attack and treated as binary data."""
     reading = read(gzip.compress(gzip.compress(gzip.compress(SITEMAP))))
     assert (reading.locs, reading.problems) == ([], ["binary data instead of a sitemap"])
 
 
-def test_members_and_padding() -> None:
-    """A file of several gzip members is one file, and padding after the last is ignored."""
+def test_gzip_members_and_padding() -> None:
+    """Several gzip members are one file; padding after the last is ignored."""
     members = b"".join(gzip.compress(SITEMAP[at : at + 5000]) for at in range(0, len(SITEMAP), 5000))
     for padding in (b"", b"\0" * 512, b"\x1f", b"trailing rubbish"):
         reading = read(members + padding)
@@ -40,8 +40,8 @@ def test_members_and_padding() -> None:
         assert read_pieces((members + padding)[at : at + 3] for at in range(0, len(members + padding), 3)) == reading
 
 
-def test_truncated_gzip_keeps_what_was_complete() -> None:
-    """A download that broke off gives all entries that arrived, and one sentence."""
+def test_truncated_gzip_keeps_complete_entries() -> None:
+    """An incomplete download gives its complete entries and one problem."""
     packed = gzip.compress(SITEMAP)
     for share in (0.1, 0.5, 0.99):
         reading = read(packed[: int(len(packed) * share)])
@@ -53,8 +53,8 @@ def test_truncated_gzip_keeps_what_was_complete() -> None:
     assert read(packed[:5]).problems == ["gzip data ends early"]
 
 
-def test_corrupt_gzip_keeps_what_was_read() -> None:
-    """Damage in the middle ends the reading there; a wrong checksum at the end costs nothing."""
+def test_corrupt_gzip_keeps_earlier_entries() -> None:
+    """Damage ends the reading there; a wrong checksum at the end costs nothing."""
     packed = gzip.compress(SITEMAP)
     reading = read(packed[: len(packed) // 2] + random.Random(1).randbytes(len(packed)))
     assert reading.problems[-1] == "corrupt gzip data"
@@ -65,8 +65,8 @@ def test_corrupt_gzip_keeps_what_was_read() -> None:
     assert read_pieces(checksum[at : at + 7] for at in range(0, len(checksum), 7)) == reading
 
 
-def test_damage_in_the_inner_layer() -> None:
-    """A damaged file that was compressed once more by the server is reported and kept like any other."""
+def test_damaged_inner_layer_is_reported() -> None:
+    """Damage in a file that was compressed twice is reported like any other."""
     packed = gzip.compress(SITEMAP)
     for damaged, reason in ((packed[:-100], "gzip data ends early"), (packed[:-8] + bytes(8), "corrupt gzip data")):
         reading = read(gzip.compress(damaged))
@@ -74,8 +74,8 @@ def test_damage_in_the_inner_layer() -> None:
         assert len(reading.locs) > len(LOCS) * 0.9
 
 
-def test_refusal_in_a_torn_file() -> None:
-    """A DTD in a download that broke off is refused as in a whole one."""
+def test_dtd_in_truncated_file_is_refused() -> None:
+    """A DTD in an incomplete download is refused as in a complete one."""
     body = b"<urlset><a><!DOCTYPE x [<!ENTITY y 'z'>]><url><loc>https://example.com/</loc></url></urlset>"
     reading = read(gzip.compress(body * 100)[:-9])
     assert reading.locs == []
@@ -84,7 +84,7 @@ def test_refusal_in_a_torn_file() -> None:
 
 @pytest.mark.slow
 def test_bomb_stops_at_the_limit() -> None:
-    """Unpacking stops at the limit, in little memory, and what came before is kept."""
+    """Decompression stops at the limit, in little memory, and earlier entries are kept."""
     bomb = gzip.compress(urlset(block("https://example.com/a"))[:-11] + b" " * 60_000_000 + b"</urlset>", 9)
     tracemalloc.start()
     start = time.process_time()
@@ -97,7 +97,7 @@ def test_bomb_stops_at_the_limit() -> None:
 
 
 def test_bomb_inside_gzip_stops_at_the_limit() -> None:
-    """The limit holds for both layers of a twice compressed file."""
+    """The limit applies to both layers of a file that was compressed twice."""
     inner = gzip.compress(b"\0" * 20_000_000, 9)
     assert read(gzip.compress(inner), max_bytes=1_000_000).problems == ["binary data instead of a sitemap"]
     outer_is_large = gzip.compress(gzip.compress(SITEMAP, 0) + b"\0" * 20_000_000, 9)
@@ -107,7 +107,7 @@ def test_bomb_inside_gzip_stops_at_the_limit() -> None:
 
 @pytest.mark.parametrize("packed", [SITEMAP, gzip.compress(SITEMAP, mtime=0)], ids=["plain", "gzip"])
 def test_size_limit_is_exact(packed: bytes) -> None:
-    """A file of exactly the limit passes; one byte less keeps everything before it and says so."""
+    """A file of exactly the limit passes; one byte less truncates it, with a problem."""
     assert read(packed, max_bytes=len(SITEMAP)).problems == []
     reading = read(packed, max_bytes=len(SITEMAP) // 2)
     assert len(reading.problems) == 1
@@ -117,23 +117,23 @@ def test_size_limit_is_exact(packed: bytes) -> None:
     assert reading.decoded_bytes == len(SITEMAP) // 2
 
 
-def test_limit_in_a_plain_list() -> None:
-    """The line on which a list is cut may be torn, so it does not count."""
+def test_partial_line_at_the_limit_is_dropped() -> None:
+    """The line at which a list is truncated may be incomplete."""
     reading = read(b"https://example.com/12\nhttps://example.com/34\n", max_bytes=44)
     assert reading.locs == ["https://example.com/12"]
 
 
 @pytest.mark.slow
-def test_row_of_empty_members_is_an_attack() -> None:
-    """Members without content cannot keep the reader busy for ever."""
+def test_endless_empty_members_are_refused() -> None:
+    """Empty members cannot keep the reader busy forever."""
     start = time.process_time()
     reading = read(gzip.compress(b"") * 200_000)
     assert reading.problems == ["more than 10,000 gzip members"]
     assert time.process_time() - start < 10
 
 
-def test_batches_bound_what_is_in_memory() -> None:
-    """Well compressed bytes come out a few thousand entries at a time."""
+def test_batches_are_bounded() -> None:
+    """Highly compressed bytes come out a few thousand entries at a time."""
     body = urlset(*["<url><loc>https://example.com/</loc></url>"] * 40_000)
     parser = SitemapParser(max_bytes=10**9)
     sizes = [len(expand_batches(batch)) for batch in parser.batches(zlib.compress(body, 9, 31))]

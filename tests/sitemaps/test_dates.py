@@ -48,8 +48,8 @@ def at(*numbers: int) -> datetime:
         ("Sept. 6, 1994 08:49", at(1994, 9, 6, 8, 49, 0)),
     ],
 )
-def test_moments(text: str, moment: datetime) -> None:
-    """A date with a time is that moment; without a time zone it is UTC; fractions of a second count."""
+def test_dates_with_time(text: str, moment: datetime) -> None:
+    """A date with a time is that moment; without a zone it is UTC."""
     parsed = parse_lastmod(text)
     assert parsed == moment
     assert parsed is not None
@@ -70,8 +70,8 @@ def test_moments(text: str, moment: datetime) -> None:
         ("2026", at(2026, 12, 31, 23, 59, 59)),
     ],
 )
-def test_less_than_a_moment_means_its_end(text: str, moment: datetime) -> None:
-    """A day is over at its last second, a month on its last day, a year in December."""
+def test_dates_without_time_mean_their_end(text: str, moment: datetime) -> None:
+    """A day means its last second, a month its last day, a year December."""
     assert parse_lastmod(text) == moment
 
 
@@ -99,19 +99,19 @@ def test_less_than_a_moment_means_its_end(text: str, moment: datetime) -> None:
         "2026-01-02" + " " * 100_000 + "x",
     ],
 )
-def test_what_is_no_date(text: str) -> None:
-    """Everything else is no date, ambiguous forms and impossible days included."""
+def test_invalid_dates(text: str) -> None:
+    """Everything else is not a date, ambiguous and impossible days included."""
     assert parse_lastmod(text) is None
 
 
 @given(st.text() | st.text("0123456789-/:.TZ+ ,JanThuGMT\n"))
-def test_any_text(text: str) -> None:
-    """No text at all makes it raise."""
+def test_any_text_does_not_raise(text: str) -> None:
+    """No text raises an exception."""
     parsed = parse_lastmod(text)
     assert parsed is None or parsed.utcoffset() == timedelta(0)
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
-def test_iso_dates_come_back(moment: datetime) -> None:
-    """What Python writes, sitemirror reads."""
+def test_iso_dates_round_trip(moment: datetime) -> None:
+    """Dates formatted by Python are parsed to the same value."""
     assert parse_lastmod(moment.isoformat()) == moment

@@ -7,7 +7,7 @@ from tests.sitemaps.reading import read
 
 
 def test_rss_2_items() -> None:
-    """An item's link is the page and its pubDate the date; the channel's own link and picture are not pages."""
+    """The link of an item is the page and its pubDate the date; the channel's own links are not pages."""
     reading = read(
         b"""<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
         <link>https://example.com/</link><atom:link href="https://example.com/feed" rel="self"/>
@@ -22,8 +22,8 @@ def test_rss_2_items() -> None:
     assert list(reading.events) == [Entry("https://example.com/1?a=1&b=2", "Thu, 05 Jan 2017 13:34:51 +0100")]
 
 
-def test_rss_guid_stands_in_for_a_missing_link() -> None:
-    """A guid that is a URL names the page if there is no link; any other guid does not."""
+def test_rss_guid_replaces_missing_link() -> None:
+    """A guid that is a URL is used if there is no link."""
     reading = read(
         b"<rss><channel><item><guid>https://example.com/1</guid></item>"
         b"<item><guid>https://example.com/no</guid><atom:link href='x'/><link>https://example.com/2</link></item>"
@@ -46,7 +46,7 @@ def test_rss_1_items() -> None:
 
 
 def test_atom_entries() -> None:
-    """An entry's alternate link is the page, the HTML one first; updated comes before published."""
+    """The alternate link is the page, preferably HTML; updated has precedence over published."""
     reading = read(
         b"""<feed xmlns="http://www.w3.org/2005/Atom"><link href="https://example.com/"/>
         <updated>2003-12-13T18:30:02Z</updated>
@@ -68,7 +68,7 @@ def test_atom_entries() -> None:
 
 
 def test_broken_feed_is_salvaged() -> None:
-    """A feed with HTML pasted into it still gives every item, and nothing from inside the descriptions."""
+    """A feed with unescaped HTML gives every item, and no links from descriptions."""
     reading = read(
         b"<rss><channel><item><link>https://example.com/1</link></item>"
         b"<item><description>a<br>b &nbsp; <link href='https://example.com/no'><p>c</description>"
@@ -81,7 +81,7 @@ def test_broken_feed_is_salvaged() -> None:
 
 
 def test_broken_atom_feed_is_salvaged() -> None:
-    """Links with attributes are found after the break too, whatever quotes they use."""
+    """Links in attributes are found after an error, with any quotes."""
     reading = read(
         b"<feed><entry><title>A & B</title><link rel='alternate' href='https://example.com/1?a=1&amp;b=2'/></entry>"
         b'<entry><link href="https://example.com/2"><updated>2002</updated></entry>'

@@ -28,12 +28,12 @@ from tests.sitemaps.reading import block, urlset
     ],
 )
 def test_folder_of_a_start_path(path: str, folder: str) -> None:
-    """A page stands for the folder it is in, everything else for itself."""
+    """A page stands for its folder, everything else for itself."""
     assert scope_folder(path) == folder
 
 
-def test_whole_site() -> None:
-    """What robots.txt names comes first and together, then the usual names, one after the other."""
+def test_candidates_for_a_whole_site() -> None:
+    """Sitemaps of robots.txt come first and together, then common names one by one."""
     groups = candidates(
         "https://example.com/",
         ["https://example.com/a.xml", "/b.xml", "b.xml", " https://cdn.example.net/c.xml ", "http://[", "mailto:x", ""],
@@ -44,7 +44,7 @@ def test_whole_site() -> None:
     ]
 
 
-def test_part_of_a_site() -> None:
+def test_candidates_for_a_section() -> None:
     """Sitemaps under the start path come before those of the whole site."""
     named = [
         "https://example.com/sitemap.xml",
@@ -62,8 +62,8 @@ def test_part_of_a_site() -> None:
     ]
 
 
-def test_without_robots_lines() -> None:
-    """There are no empty groups, ports are kept, and nothing is tried twice."""
+def test_candidates_without_robots_txt() -> None:
+    """No empty groups, ports are kept, and no URL is tried twice."""
     groups = candidates("http://localhost:8080/docs", [])
     assert groups[0] == ["http://localhost:8080/docs/sitemap.xml"]
     assert groups[5] == ["http://localhost:8080/sitemap.xml"]
@@ -72,7 +72,7 @@ def test_without_robots_lines() -> None:
 
 
 def test_links_to_sitemaps() -> None:
-    """A page's sitemap links are found, resolved against its base, each once."""
+    """Sitemap links of a page are resolved against its base, each once."""
     page = b"""<!doctype html><head><base href="/en/">
     <link rel="stylesheet" href="style.css"><link rel="SITEMAP" type="application/xml" href="map.xml">
     <link rel="alternate sitemap" href=" https://example.com/b.xml?a=1&amp;b=2#x "><link rel=sitemap href=map.xml>
@@ -109,8 +109,8 @@ PAGE = b"<!doctype html><title>x</title>"
         (gzip.compress(b"https://example.com/\n", mtime=0), "application/x-gzip"),
     ],
 )
-def test_sitemaps_look_like_sitemaps(head: bytes, content_type: str) -> None:
-    """The bytes decide, not the type, and their beginning is enough."""
+def test_sitemaps_are_recognised(head: bytes, content_type: str) -> None:
+    """The first bytes decide, not the media type."""
     assert looks_like_sitemap(head, content_type)
 
 
@@ -131,6 +131,6 @@ def test_sitemaps_look_like_sitemaps(head: bytes, content_type: str) -> None:
         (b"\x1f\x8b", "application/gzip"),
     ],
 )
-def test_other_things_do_not(head: bytes, content_type: str) -> None:
-    """Pages, prose, pictures and nothing at all are not sitemaps."""
+def test_other_files_are_not_recognised(head: bytes, content_type: str) -> None:
+    """Pages, prose, images and empty bodies are not sitemaps."""
     assert not looks_like_sitemap(head, content_type)

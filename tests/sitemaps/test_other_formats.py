@@ -13,7 +13,7 @@ from tests.sitemaps.reading import block, feed, read, read_pieces, urlset
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\n\n  \n"])
 def test_plain_list(line_end: bytes) -> None:
-    """One URL a line, whatever ends the lines, with or without an end of the last one."""
+    """One URL per line, with any line ends."""
     lines = [b"https://example.com/a", b"  HTTP://example.com/b?x=1&y=2\t", "https://example.com/ä".encode()]
     meant = ["https://example.com/a", "HTTP://example.com/b?x=1&y=2", "https://example.com/ä"]
     for body in (line_end.join(lines), line_end.join([*lines, b""]), b"\xef\xbb\xbf" + line_end.join(lines)):
@@ -30,7 +30,7 @@ def test_plain_list_in_utf_16() -> None:
 
 
 def test_other_lines_of_a_list_are_counted() -> None:
-    """Comments, relative paths and other schemes are ignored with one sentence that counts them."""
+    """Comments, relative paths and other schemes are ignored with one problem that counts them."""
     body = b"# ours\nhttps://example.com/a\nftp://example.com/\nwww.example.com\nhttps://example.com/" + b"x" * 9000
     reading = read(body + b"\n\nhttps://example.com/b")
     assert reading.locs == ["https://example.com/a", "https://example.com/b"]
@@ -39,7 +39,7 @@ def test_other_lines_of_a_list_are_counted() -> None:
 
 @pytest.mark.slow
 def test_endless_line_in_a_list() -> None:
-    """A line without end costs no memory and hides no line after it."""
+    """An endless line needs no memory and does not hide later lines."""
     start = time.process_time()
     pieces = [b"https://example.com/a\n", *[b"x" * 65_536] * 300, b"\nhttps://example.com/b\n"]
     reading = read_pieces(pieces)
@@ -63,7 +63,7 @@ def test_endless_line_in_a_list() -> None:
     ],
 )
 def test_page_instead_of_a_sitemap(body: bytes) -> None:
-    """A page where a sitemap should be is called what it is."""
+    """An HTML page in place of a sitemap is reported as one."""
     reading = read(body)
     assert (reading.kind, reading.locs) == ("html", [])
     assert reading.problems == ["HTML page instead of a sitemap"]
@@ -83,14 +83,14 @@ def test_page_instead_of_a_sitemap(body: bytes) -> None:
         (b"<" + b"a" * 900 + b"/>", f"XML, but not a sitemap: its root element is <{'a' * 59}…>"),
     ],
 )
-def test_other_things_instead_of_a_sitemap(body: bytes, reason: str) -> None:
-    """Whatever else arrives gives exactly one reason, fit to be printed."""
+def test_other_files_instead_of_a_sitemap(body: bytes, reason: str) -> None:
+    """Any other content gives exactly one printable reason."""
     reading = read(body)
     assert (reading.kind, reading.locs, reading.problems) == (None, [], [reason])
 
 
 def test_other_format_stops_the_download() -> None:
-    """The parser stops as soon as the first bytes show that this is no sitemap."""
+    """The parser stops once the first bytes show that this is not a sitemap."""
     parser = SitemapParser(max_bytes=10**9)
     events = feed(parser, b"<!doctype html>" + b"<p>text</p>" * 1000)
     assert parser.stopped
@@ -109,7 +109,7 @@ def test_other_format_stops_the_download() -> None:
     ],
 )
 def test_dtds_are_refused(doctype: bytes) -> None:
-    """A document with a DTD is not read: nothing in it is expanded, loaded or listed."""
+    """Nothing of a document with a DTD is expanded, loaded or listed."""
     body = doctype + b"<urlset><url><loc>https://example.com/&x;</loc></url></urlset>"
     for whole in (body, b'<?xml version="1.0"?>\n' + body, b"<urlset>&" + body):
         reading = read(whole)
@@ -117,8 +117,8 @@ def test_dtds_are_refused(doctype: bytes) -> None:
         assert "DTD" in reading.problems[-1]
 
 
-def test_output_before_the_sitemap() -> None:
-    """Warnings that a server printed before the XML do not hide the sitemap behind them."""
+def test_output_before_the_sitemap_is_ignored() -> None:
+    """Warnings that a server printed before the XML do not hide the sitemap."""
     sound = urlset(block("https://example.com/a"), block("https://example.com/b"))
     for before in (b"Notice: undefined index in x.php\n", b"<br />\n<b>Warning</b>: x in <b>y.php</b><br />\n"):
         reading = read(before + sound)

@@ -57,7 +57,7 @@ def alone(*blocks: str) -> list[Event]:
 
 @pytest.mark.parametrize("odd", UNUSUAL.values(), ids=UNUSUAL)
 def test_unusual_entry_among_ordinary_ones(odd: str) -> None:
-    """An unusual entry means what it means alone, and so do the thousands of entries before and after it."""
+    """An unusual entry does not affect the thousands of entries before and after it."""
     before, after = ORDINARY[:2_000], ORDINARY[2_000:]
     expected = alone(*before, odd, *after)
     expected.sort(key=lambda event: isinstance(event, Problem))  # which are reported at the end
@@ -68,15 +68,15 @@ def test_unusual_entry_among_ordinary_ones(odd: str) -> None:
     st.lists(st.sampled_from([*UNUSUAL.values(), *ORDINARY[:20]]), max_size=40),
     st.sampled_from(["", "\n", " \r\n\t"]),
 )
-def test_any_row(blocks: list[str], gap: str) -> None:
-    """Whatever entries follow each other, with whatever blanks between them, none is lost, doubled or changed."""
+def test_any_rows(blocks: list[str], gap: str) -> None:
+    """Any entries with any blanks between them come out unchanged, once."""
     found = [event for event in read(urlset(gap.join(blocks))).events if not isinstance(event, Problem)]
     assert found == [event for event in alone(*blocks) if not isinstance(event, Problem)]
 
 
 @pytest.mark.parametrize(("opener", "closer"), [("<!--", "-->"), ("<x><![CDATA[", "]]></x>")])
-def test_long_comment(opener: str, closer: str) -> None:
-    """Entries in a comment or in quoted text are none, wherever the reader happens to be when it looks at them."""
+def test_entries_in_long_comments_are_ignored(opener: str, closer: str) -> None:
+    """Entries in comments and CDATA are ignored at any position."""
     entry = "<url><loc>/no</loc></url>"
     for shift in range(len(entry)):
         hidden = f"{opener}{' ' * shift}{entry * 12_000}{closer}"
@@ -84,7 +84,7 @@ def test_long_comment(opener: str, closer: str) -> None:
 
 
 def test_plain_entries_come_in_batches() -> None:
-    """A file of nothing but plain entries is not parsed entry by entry."""
+    """A file of plain entries is not parsed entry by entry."""
     parser = SitemapParser(max_bytes=LIMIT)
     found = [item for batch in parser.batches(urlset(*ORDINARY)) for item in batch]
     by_row = sum(len(item.locs) for item in found if isinstance(item, EntryBatch))
@@ -93,8 +93,8 @@ def test_plain_entries_come_in_batches() -> None:
 
 
 @pytest.mark.parametrize("fault", ["<url><loc>https://example.com/?a&b</loc></url>", "</urlset>x", "<url>\x00</url>"])
-def test_place_of_a_fault(fault: str) -> None:
-    """Line and column of a fault are reported as if no row had been skipped."""
+def test_position_of_an_error(fault: str) -> None:
+    """Line and column of an error are not affected by batches."""
     body = urlset(*ORDINARY[:2_500], f"  {fault}", *ORDINARY[2_500:])
     line = body[: body.index(fault.encode())].count(b"\n") + 1
     reading = read(body)
@@ -103,8 +103,8 @@ def test_place_of_a_fault(fault: str) -> None:
 
 
 @pytest.mark.parametrize("size", [5_000, 131_072 + 4096, 200_001])
-def test_cut_file(size: int) -> None:
-    """Of a file that breaks off, every entry counts whose URL is whole, and none twice."""
+def test_truncated_file(size: int) -> None:
+    """A truncated file gives every entry with a complete URL, once."""
     body = urlset(*ORDINARY)[:size]
     assert read(body).locs == numbered(3_000)[: body.count(b"</loc>")]
     assert read(urlset(*ORDINARY), max_bytes=size).locs == numbered(3_000)[: body.count(b"</loc>")]

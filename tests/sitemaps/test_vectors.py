@@ -41,8 +41,8 @@ def _cases(file: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def test_robots_consensus(vectors: Path) -> None:
-    """Where Google's parser, protego and the case's author agree, so do we; elsewhere we differ on purpose only."""
+def test_robots_txt_agrees_with_other_parsers(vectors: Path) -> None:
+    """Where Google's parser, protego and the case's author agree, so do we, with listed exceptions."""
     agreed = 0
     for case in _cases(vectors / "robots-consensus" / "cases.jsonl"):
         verdict = Robots.parse(case["robots"].encode(), case["ua"]).allowed(case["url"])
@@ -56,14 +56,14 @@ def test_robots_consensus(vectors: Path) -> None:
 
 @pytest.mark.parametrize("source", ["robots-google", "robots-crawlercommons", "robots-reppy"])
 def test_robots_verdicts(vectors: Path, source: str) -> None:
-    """Each source's own cases hold, but for the ones named above."""
+    """The cases of each source pass, with listed exceptions."""
     for case in _cases(vectors / source / "cases.jsonl"):
         verdict = Robots.parse(case["robots"].encode(), case["ua"]).allowed(case["url"])
         assert verdict == case["allowed"] or case["test"] in OTHER_ROBOTS, case
 
 
 def test_robots_protego(vectors: Path) -> None:
-    """protego's own verdicts and delays come out unchanged; rates and visiting hours are not ours to ask."""
+    """protego's own verdicts and delays are unchanged; rates and visiting hours are not supported."""
     seen = set()
     for case in _cases(vectors / "robots-protego" / "cases.jsonl"):
         seen.add(case["op"])
@@ -175,7 +175,7 @@ def test_sitemaps_of_advertools(vectors: Path, name: str, kind: str, count: int,
 
 @pytest.mark.slow
 def test_xml_attacks(vectors: Path) -> None:
-    """No attack gives an entry, a megabyte or a second, as it is or with a sitemap behind it; DTDs are called so."""
+    """Attacks give no entries and cost less than a megabyte and two seconds."""
     tail = b"<urlset><url><loc>https://example.com/&xxe;</loc></url></urlset>"
     for file in sorted((vectors / "xml-attacks").rglob("*")):
         if not file.is_file():
@@ -198,7 +198,7 @@ def test_xml_attacks(vectors: Path) -> None:
     "name", ["sitemap_1GiB.xml.gz", "zeros_1GiB.gz", "zeros_1GiB.gz.gz", "zeros_1GiB.br", "zeros_1GiB.zst"]
 )
 def test_bombs(vectors: Path, name: str) -> None:
-    """A bomb of a gibibyte stops at the limit or at its first bytes, in little memory."""
+    """A bomb of a gibibyte stops at the limit or earlier, in little memory."""
     body = (vectors / "bombs" / "gen" / name).read_bytes()
     for packed in (body, gzip.compress(body)):
         parser = SitemapParser(max_bytes=10 * MEGABYTE)

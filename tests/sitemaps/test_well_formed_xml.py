@@ -9,7 +9,7 @@ from tests.sitemaps.reading import block, read, urlset
 
 
 def test_urlset_gives_loc_lastmod_and_priority() -> None:
-    """Each <url> becomes one entry with its fields trimmed and otherwise as written."""
+    """Each <url> becomes one entry with trimmed fields."""
     reading = read(
         urlset(
             "<url><loc>https://example.com/a</loc><lastmod> 2026-01-02T03:04:05+01:00\n</lastmod>"
@@ -70,14 +70,14 @@ def test_namespaces_and_case_do_not_matter(body: bytes) -> None:
         ("a b.html", "a b.html"),
     ],
 )
-def test_loc_is_read_as_it_was_meant(written: str, meant: str) -> None:
-    """Escapes, CDATA, comments and blanks around the URL are undone; the URL itself is not touched."""
+def test_loc_is_unescaped(written: str, meant: str) -> None:
+    """Escapes, CDATA, comments and blanks are removed; the URL is not changed."""
     reading = read(urlset(block(written)))
     assert (reading.locs, reading.problems) == ([meant], [])
 
 
-def test_extension_elements_are_not_the_page() -> None:
-    """The loc of an image, a video or a news item never passes for the page's own."""
+def test_extension_elements_are_no_pages() -> None:
+    """The loc of an image, a video or a news item is not a page."""
     reading = read(
         urlset(
             "<url><image:image><image:loc>https://example.com/1.png</image:loc><loc>https://example.com/2.png</loc>"
@@ -110,20 +110,20 @@ def test_language_alternates_are_kept() -> None:
 
 
 def test_entries_without_a_url_are_counted() -> None:
-    """A <url> without a usable <loc> is left out, and one sentence says how many there were."""
+    """A <url> without a usable <loc> is dropped, and one problem counts them."""
     reading = read(urlset("<url/>", "<url><loc> </loc></url>", block("https://example.com/a"), "<url>words</url>"))
     assert reading.locs == ["https://example.com/a"]
     assert reading.problems == ["3 entries without a URL"]
 
 
 def test_block_without_loc_elements_but_with_a_url() -> None:
-    """A generator that forgot <loc> and wrote the URL right into the block is understood."""
+    """A URL directly inside <url> is accepted."""
     reading = read(b"<sitemapindex><sitemap>\nhttps://example.com/1.xml?a&amp;b\n</sitemap></sitemapindex>")
     assert (reading.children, reading.problems) == ([SitemapRef("https://example.com/1.xml?a&b")], [])
 
 
 def test_several_locs_in_one_block_are_several_entries() -> None:
-    """A generator that forgot the blocks between its locs loses nothing, and each keeps its own date."""
+    """Each loc keeps its own date."""
     reading = read(
         b"<urlset><url><loc>https://example.com/1</loc><lastmod>2001</lastmod><loc>https://example.com/2</loc>"
         b"<loc>https://example.com/3</loc><lastmod>2003</lastmod></url></urlset>"
@@ -136,7 +136,7 @@ def test_several_locs_in_one_block_are_several_entries() -> None:
 
 
 def test_overlong_fields_are_dropped() -> None:
-    """A date of a megabyte is no date, and a URL that no server takes is counted, not kept."""
+    """Huge dates are ignored; too long URLs are counted."""
     reading = read(
         urlset(
             f"<url><loc>https://example.com/a</loc><lastmod>{'9' * 5000}</lastmod><priority>{'1' * 99}</priority>"
@@ -152,14 +152,14 @@ def test_overlong_fields_are_dropped() -> None:
     "start", [b"\xef\xbb\xbf", b"\n\r\n  \t", b"\xef\xbb\xbf\n", b"\n\xef\xbb\xbf\xef\xbb\xbf", b" " * 10_000]
 )
 def test_marks_and_blanks_before_the_declaration(start: bytes) -> None:
-    """What XML forbids before its declaration, and many servers send, does no harm."""
+    """Bytes before the declaration, which XML forbids and many servers send, are ignored."""
     reading = read(start + urlset(block("https://example.com/a")))
     assert (reading.kind, reading.locs, reading.problems) == ("urlset", ["https://example.com/a"], [])
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
 def test_wide_encodings(codec: str) -> None:
-    """UTF-16 and UTF-32 are recognised by their first bytes, with or without a mark where that is possible."""
+    """UTF-16 and UTF-32 are recognised by their first bytes, with or without a byte order mark."""
     body = urlset(block("https://example.com/ä")).decode().replace(' encoding="UTF-8"', "")
     reading = read(body.encode(codec))
     assert (reading.locs, reading.problems) == (["https://example.com/ä"], [])
@@ -167,7 +167,7 @@ def test_wide_encodings(codec: str) -> None:
 
 @pytest.mark.parametrize("codec", ["iso-8859-1", "windows-1251", "gb2312", "shift_jis", "euc-kr", "koi8-r"])
 def test_declared_encodings(codec: str) -> None:
-    """A declared encoding is used, the ones expat does not know included."""
+    """A declared encoding is used, even if expat does not know it."""
     letter = {"iso-8859-1": "é", "windows-1251": "Ж", "koi8-r": "Ж", "euc-kr": "한"}.get(codec, "日")
     body = urlset(block(f"https://example.com/{letter}")).decode().replace("UTF-8", codec)
     reading = read(body.encode(codec))
@@ -175,7 +175,7 @@ def test_declared_encodings(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "no-such-charset", "zlib_codec", "idna"])
-def test_false_declarations_are_not_believed(codec: str) -> None:
-    """A body that says UTF-16 in plain bytes, or names no character set at all, is read as UTF-8."""
+def test_wrong_declarations_are_ignored(codec: str) -> None:
+    """A body that wrongly declares UTF-16, or an unknown encoding, is read as UTF-8."""
     reading = read(urlset(block("https://example.com/é")).replace(b"UTF-8", codec.encode()))
     assert (reading.locs, reading.problems) == (["https://example.com/é"], [])

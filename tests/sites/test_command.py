@@ -59,7 +59,7 @@ def test_the_older_programs_take_a_list(
 def test_an_outline_is_of_one_site(capsys: pytest.CaptureFixture[str]) -> None:
     """Without --mirror a list is refused, and so are both and neither."""
     for arguments, message in (
-        (["--sites", "s.txt"], "an outline is of one site"),
+        (["--sites", "s.txt"], "--sites FILE needs --mirror"),
         (["--sites", "s.txt", "--url", "https://a.example/", "--mirror"], "exclude each other"),
         (["--mirror"], "missing option '--url'"),
     ):
@@ -72,7 +72,7 @@ def test_an_outline_is_of_one_site(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("path", ["sitemirror mirror", "sitemirror crawl", "mirror-site", "sitemap-to-markdown"])
 def test_help_that_speaks_of_sites_has_them(path: str) -> None:
     """--max-connections counts with --sites, so --sites is an option wherever it is."""
-    shown = help_of(path, io.StringIO())
+    shown = help_of(path, io.StringIO(), all_options=True)
     assert "--max-connections" in shown
     assert "  --sites FILE" in shown
 
@@ -117,7 +117,7 @@ def test_a_failed_site_is_named(site: Site, out: Path, run_here: RunHere, tmp_pa
 WRONG = [
     ("missing.txt", None, "missing.txt: cannot be read: "),
     ("empty.txt", "# nothing\n\n", "empty.txt: no site in it"),
-    ("options.txt", "http://a.example/\nhttp://b.example/ --rate-limit 4\n", "options.txt, line 2: more than a URL"),
+    ("options.txt", "http://a.example/\nhttp://b.example/ --rate-limit 4\n", "options.txt, line 2: not a single URL"),
     ("bad.txt", "https://a.example/\n\nftp://b.example/\n", "bad.txt, line 3: 'ftp://b.example/' is not a URL"),
     ("secret.txt", "https://u:p@a.example/\n", "secret.txt, line 1: the URL carries credentials"),
     ("empty.toml", "rate-limit = 2\n", "empty.toml: no site in it"),
@@ -126,7 +126,7 @@ WRONG = [
     ("plural.toml", '[[sites]]\nurl = "a.example"\n', "plural.toml: unknown key sites"),
     ("flat.toml", "site = 3\n", "flat.toml: site is not a list of tables"),
     ("single.toml", '[site]\nurl = "a.example"\n', "single.toml: site is not a list of tables"),
-    ("bare.toml", 'url = "a.example"\n', "bare.toml: url stands in no [[site]]"),
+    ("bare.toml", 'url = "a.example"\n', "bare.toml: url outside of a [[site]]"),
     ("nameless.toml", "[[site]]\nupdate = true\n", "nameless.toml: site 1 has no url"),
     ("bad.toml", '[[site]]\nurl = "htp://a"\n', "bad.toml: 'htp://a' is not a URL"),
     ("typo.toml", '[[site]]\nurl = "a.example"\nrate-limt = 2\n', "typo.toml: a.example: unknown key rate-limt"),
@@ -144,9 +144,9 @@ WRONG = [
     (
         "common.toml",
         '[[site]]\nurl = "a.example"\nworkers = 2\n',
-        "common.toml: a.example: workers counts for all sites",
+        "common.toml: a.example: workers applies to all sites",
     ),
-    ("talk.toml", 'quiet = true\n[[site]]\nurl = "a.example"\n', "talk.toml: quiet counts for all sites"),
+    ("talk.toml", 'quiet = true\n[[site]]\nurl = "a.example"\n', "talk.toml: quiet applies to all sites"),
     (
         "twice.toml",
         '[[site]]\nurl = "a.example"\n[[site]]\nurl = "https://a.example/"\nupdate = true\n',
@@ -199,8 +199,8 @@ def test_plain_list_in_a_toml_file_gives_a_hint(text: str, tmp_path: Path, run_h
     file = tmp_path / "list.toml"
     file.write_text(text, encoding="utf-8")
     said = run_here("mirror", "--sites", file).stderr
-    assert "hint: sites look like: [[site]]" in said
-    assert "a plain list of URLs has another ending than .toml" in said
+    assert "hint: write sites as [[site]]" in said
+    assert "a plain list of URLs must not end in .toml" in said
 
 
 def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from pathlib import Path
 
 import jsonschema
@@ -112,22 +111,21 @@ async def test_crawling_many_sites(site: Site, out: Path) -> None:
     assert (out / f"y.localhost_{site.port}" / "next/index.html").is_file()
 
 
-@pytest.mark.slow
 async def test_every_site_keeps_its_own_pace(site: Site, out: Path) -> None:
-    """Five sites at ten requests a second each: none is asked faster, and all together take as long as one."""
+    """Five sites run at the same time, and none gets more than ten requests a second."""
     names = ("a", "b", "c", "d", "e")
     urls = settle(site, *names, pages=8)
-    begun = time.monotonic()
 
     report = await mirror_sites(urls, output=out, rate_limit=10)
 
-    took = time.monotonic() - begun
     assert report.successful == 40
+    spans = []
     for name in names:
         times = [seen.time for seen in site.requests if seen.host == f"{name}.localhost"]
+        spans.append((times[0], times[-1]))
         # Over all of them: one that a busy machine holds up comes right before the next.
         assert times[-1] - times[0] >= (len(times) - 1) * 0.1 - 0.1
-    assert took < len(site.requests) * 0.1  # one after the other
+    assert max(first for first, _ in spans) < min(last for _, last in spans)
 
 
 async def test_a_host_that_several_sites_lead_to_is_asked_as_by_one(site: Site, out: Path) -> None:
@@ -187,7 +185,7 @@ async def test_two_ways_into_a_host_count_its_failures_once(site: Site, out: Pat
     site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a>')
     site.html_page("/a", "A", '<a href="/">home</a>')
     site.fault("/b", faults.status(404))
-    report = await crawl_sites([f"{site.url}/", f"{site.url}/a"], output=out, rate_limit=0)
+    report = await crawl_sites([f"{site.url}/", f"{site.url}/a"], output=out, rate_limit=0, whole_site=True)
     assert (report.total_pages, report.successful, report.failed) == (3, 2, 1)
 
 
@@ -259,7 +257,7 @@ async def test_repeated_site_is_mirrored_once(site: Site, out: Path) -> None:
         ([], "no site to mirror"),
         (["https://a.example/", "htp://b.example/"], "'htp://b.example/' is not a URL that can be mirrored"),
         ([{"output": "x"}], "a site has no url"),
-        ([{"url": "https://a.example/", "workers": 2}], "https://a.example/: workers counts for all sites"),
+        ([{"url": "https://a.example/", "workers": 2}], "https://a.example/: workers applies to all sites"),
         ([{"url": "https://a.example/", "rate_limit": -1}], "https://a.example/: rate_limit must be 0 or more, got -1"),
         (["https://a.example/", {"url": "a.example", "update": True}], "https://a.example/ is listed twice with"),
         ("https://a.example/", "give a list of sites, not one"),

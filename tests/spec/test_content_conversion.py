@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -94,7 +95,7 @@ async def test_relative_url_absolutification(site: Site, out: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["auto", "main", "full"])
-async def test_script_and_style_removal(site: Site, out: Path, content: str) -> None:
+async def test_script_and_style_removal(site: Site, out: Path, content: Literal["auto", "main", "full"]) -> None:
     """Script and style removal: no code and no rules in the text, and none of the text around them is lost."""
     paragraph = "<p>A paragraph of real text, long enough to be taken for the content of a page by anybody.</p>"
     body = f"""<article><h1>Clean</h1>{paragraph}

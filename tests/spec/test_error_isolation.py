@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -135,7 +136,9 @@ def test_transient_error_retry_by_the_program(site: Site, out: Path, run_here: R
 
 @pytest.mark.parametrize("policy", ["skip", "retry"])
 @pytest.mark.parametrize("end", [429, 404, 500])
-async def test_attempts_are_the_requests_that_were_made(site: Site, out: Path, policy: str, end: int) -> None:
+async def test_attempts_are_the_requests_that_were_made(
+    site: Site, out: Path, policy: Literal["skip", "retry", "abort"], end: int
+) -> None:
     """A failure's attempts are what the server saw: those that it put off as well, in the manifest and on disk."""
     site.fill(1)
     site.sitemap(urls=["/page/0001", "/busy"])

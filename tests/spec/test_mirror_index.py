@@ -191,15 +191,16 @@ def test_a_refused_address_is_skipped(site: Site, out: Path, run_here: RunHere, 
 def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, out: Path, run_here: RunHere) -> None:
     """errors: a host whose robots.txt redirects to an address that must not be talked to may be talked to itself; that
     its rules cannot be had is an error."""
-    with Site() as other, Site(address="127.0.0.2") as inside:
-        other.html_page("/p", "P", "<p>p</p>")
-        other.redirect("/robots.txt", f"{inside.url}/robots.txt")
-        site.html_page("/", "Home", _links(f"{other.url}/p"))
+    other = "other.localhost"
+    with Site(address="127.0.0.2") as inside:
+        site.html_page("/p", "P", "<p>p</p>", host=other)
+        site.redirect("/robots.txt", f"{inside.url}/robots.txt", host=other)
+        site.html_page("/", "Home", _links(f"{site.url_of(other)}/p"))
         run_here("crawl", site.url, *FAST, "--any-domain", "--output", out)
         assert inside.requests == []
     index = _index(Mirrored.of(site, out))
     reason = "robots.txt cannot be had: address not allowed: 127.0.0.2"
-    assert _errors(index) == {f"{other.url}/p": ("fetch", reason)}
+    assert _errors(index) == {f"{site.url_of(other)}/p": ("fetch", reason)}
     assert _skipped(index) == {}
 
 

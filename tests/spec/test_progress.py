@@ -49,12 +49,12 @@ def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_here: RunHere
     site.html_page("/other/x", "X", "<p>x</p>")
     site.sitemap(urls=[*paths, paths[0], "/other/x", "/old", "/older"])
     command = ("mirror", site.url, *FAST, "--output", out, "--exclude-path", "/other/*")
-    left_out = "; left out: 1 repeat, 1 out of scope"
+    left_out = "; not counted: 1 repeat, 1 out of scope"
 
     first, again, update = run_here(*command), run_here(*command), run_here(*command, "--update")
 
     assert f"found: 5 URLs{left_out}\n" in first.stderr
-    assert f"found: 5 URLs, 5 of them already done{left_out}\n" in again.stderr
+    assert f"found: 5 URLs, 5 already saved{left_out}\n" in again.stderr
     assert f"found: 5 URLs{left_out}\n" in update.stderr
     lines = [line for line in update.stderr.splitlines() if "Processing: " in line]
     assert lines == [f"[4/5] Processing: {site.url}/old", f"[5/5] Processing: {site.url}/older"]

@@ -13,13 +13,24 @@ from pathlib import Path
 import pytest
 
 from sitemirror.errors import FolderLocked, OutputError
-from sitemirror.store.lock import FolderLock
+from sitemirror.store.lock import FolderLock, OtherHostLocks
 
 _HOLD = """
 import sys, time
 from pathlib import Path
 from sitemirror.store.lock import FolderLock
 with FolderLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+_HOLD_OTHER = """
+import sys
+from pathlib import Path
+from sitemirror.store.lock import OtherHostLocks
+folder = Path(sys.argv[1])
+with OtherHostLocks(folder.parent) as others:
+    others.acquire(folder.name)
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -175,3 +186,58 @@ def test_two_processes_never_hold_the_lock_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as racers:
         assert sum(racers.map(lambda _: compete(), range(4))) == 600
     assert not (folder / "_lock").exists()
+
+
+def test_folder_of_another_host_excludes_its_own_run(tmp_path: Path) -> None:
+    """And runs for third hosts that write there; the error names the process that holds it."""
+    folder = tmp_path / "api.example.com"
+    with process(_HOLD_OTHER, folder) as holder:
+        for lock in (FolderLock(folder).acquire, lambda: OtherHostLocks(tmp_path).acquire(folder.name)):
+            with pytest.raises(FolderLocked) as caught:
+                lock()
+            assert f"process {holder.pid}" in caught.value.message
+        with OtherHostLocks(tmp_path) as others:
+            others.acquire("www.example.com")
+        assert holder.stdin is not None
+        holder.stdin.close()
+        assert holder.wait(10) == 0
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_own_run_excludes_others_from_its_folder(tmp_path: Path) -> None:
+    """Also within one process, and until it ends."""
+    with FolderLock(tmp_path / "example.com"), OtherHostLocks(tmp_path) as others:
+        with pytest.raises(FolderLocked) as caught:
+            others.acquire("example.com")
+        assert caught.value.pid == os.getpid()
+    with OtherHostLocks(tmp_path) as others, OtherHostLocks(tmp_path) as more:
+        others.acquire("example.com")
+        with pytest.raises(FolderLocked):
+            more.acquire("example.com")
+        more.acquire("example.org")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kill_releases_folders_of_other_hosts(tmp_path: Path) -> None:
+    """The files that it leaves are taken over."""
+    folder = tmp_path / "api.example.com"
+    with process(_HOLD_OTHER, folder) as holder:
+        holder.kill()
+        holder.wait()
+        with FolderLock(folder):
+            assert (folder / "_lock").read_text() == f"{os.getpid()}\n"
+        with OtherHostLocks(tmp_path) as others:
+            others.acquire(folder.name)
+    assert not list(tmp_path.rglob("_lock"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one open file each elsewhere")
+def test_many_folders_of_other_hosts_cost_one_open_file(tmp_path: Path) -> None:
+    """Folders that were there before stay."""
+    (tmp_path / "h7").mkdir()
+    before = len([*Path("/proc/self/fd").iterdir()])
+    with OtherHostLocks(tmp_path) as others:
+        for number in range(300):
+            others.acquire(f"h{number}")
+        assert len([*Path("/proc/self/fd").iterdir()]) == before + 1
+    assert [path.name for path in tmp_path.iterdir()] == ["h7"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -94,7 +95,7 @@ async def test_re_download_all_restores_edited_files(site: Site, run: Mirror, co
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_crawl_restores_damaged_files(site: Site, out: Path, format: str) -> None:
+async def test_crawl_restores_damaged_files(site: Site, out: Path, format: Literal["markdown", "html", "both"]) -> None:
     """Truncated or edited HTML is restored with local links, beside Markdown as well."""
     site.html_page("/", "Home", "<p><a href='/a'>a</a></p>")
     site.html_page("/a", "A", "<p><a href='/'>home</a></p>")

@@ -13,8 +13,8 @@ from tests.conftest import RunHere
 from tests.verify.conftest import Mirrored
 
 
-def test_a_sound_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
-    """Exit code 0, a report that fits its schema, and one line for a person."""
+def test_sound_mirror_exits_0(mirrored: Mirrored, run_here: RunHere) -> None:
+    """A report that fits its schema, and one line on stderr."""
     copy = mirrored("mirror")
     done = run_here("verify", copy.folder)
     assert done.returncode == 0
@@ -24,8 +24,8 @@ def test_a_sound_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_damaged_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
-    """Exit code 1, each problem a line on stderr without control characters, and the same in the report."""
+def test_damaged_mirror_exits_1(mirrored: Mirrored, run_here: RunHere) -> None:
+    """Each problem is an escaped line on stderr and an entry in the report."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()
     (copy.folder / "evil\x1b[31m.md").write_text("x")
@@ -47,9 +47,8 @@ def test_a_damaged_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
     assert len(quiet.stderr.splitlines()) == 2
 
 
-def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_here: RunHere) -> None:
-    """Fetching again mends what is missing, and everything anew what has changed, but nothing a stranger's file or a
-    link of the site's own to a place that it lacks."""
+def test_hint_depends_on_kind_of_problem(mirrored: Mirrored, run_here: RunHere) -> None:
+    """Missing files suggest a rerun, changed ones `--re-download-all`; orphans and the site's own links none."""
     copy = mirrored("mirror")
     page, stranger = copy.folder / "guide/index.md", copy.folder / "notes.md"
     stranger.write_text("mine")
@@ -64,8 +63,8 @@ def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_here: RunHere) -
     assert "--re-download-all, fetches missing pages again and writes changed" in (copy.verify().hint or "")
 
 
-def test_dead_links_of_an_interrupted_run_are_fixed_when_it_ends(mirrored: Mirrored) -> None:
-    """Links are updated at the end of a run: nothing has to be downloaded again for them."""
+def test_dead_links_of_interrupted_run_are_fixed_at_its_end(mirrored: Mirrored) -> None:
+    """Links are rewritten at the end of a run, without downloads."""
     copy = mirrored("mirror")
     manifest = json.loads((copy.folder / "_manifest.json").read_text())
     for complete, advice in ((True, "delete what"), (False, "to its end")):
@@ -75,7 +74,7 @@ def test_dead_links_of_an_interrupted_run_are_fixed_when_it_ends(mirrored: Mirro
 
 
 def test_dead_anchors_alone_have_a_hint(mirrored: Mirrored) -> None:
-    """The hint says how to find out whose mistake it is."""
+    """The hint says how to find out if the site lacks the anchor, too."""
     copy = mirrored("mirror-local")
     copy.forget_what_was_saved()
     page = copy.folder / "guide/index.md"
@@ -85,8 +84,8 @@ def test_dead_anchors_alone_have_a_hint(mirrored: Mirrored) -> None:
     assert "the site's mistake" in (report.hint or "")
 
 
-def test_many_problems_are_counted_and_not_all_kept(mirrored: Mirrored) -> None:
-    """The report keeps the first thousand and the number of all."""
+def test_only_first_thousand_problems_are_listed(mirrored: Mirrored) -> None:
+    """The report also has the total number."""
     copy = mirrored("mirror")
     with (copy.folder / "_processed.txt").open("a", encoding="utf-8") as log:
         log.writelines(f"http://127.0.0.1/{number}\n" for number in range(1500))
@@ -95,8 +94,8 @@ def test_many_problems_are_counted_and_not_all_kept(mirrored: Mirrored) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
-def test_what_is_no_mirror(run_here: RunHere, tmp_path: Path, name: str) -> None:
-    """No such folder, a file, and a folder without a mirror are wrong usage: exit code 2, nothing on stdout."""
+def test_folder_without_mirror_is_wrong_usage(run_here: RunHere, tmp_path: Path, name: str) -> None:
+    """A missing folder, a file, and a folder without a mirror: exit code 2, nothing on stdout."""
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
     done = run_here("verify", tmp_path / name)
@@ -105,7 +104,7 @@ def test_what_is_no_mirror(run_here: RunHere, tmp_path: Path, name: str) -> None
 
 
 def test_paths_are_relative_to_the_working_folder(mirrored: Mirrored, run_here: RunHere) -> None:
-    """From inside a mirror, its files are named as they are opened there."""
+    """Inside a mirror, files are named as they are opened from there."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()
     done = run_here("verify", ".", cwd=copy.folder)

@@ -22,8 +22,8 @@ def rewrite(path: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("way", GUIDE)
-def test_a_missing_file(mirrored: Mirrored, way: str) -> None:
-    """A page that is not there is one problem, however many links lead to it."""
+def test_missing_file_is_reported(mirrored: Mirrored, way: str) -> None:
+    """A missing page is one problem, whatever the number of links to it."""
     copy = mirrored(way)
     (copy.folder / GUIDE[way]).unlink()
     report = copy.verify()
@@ -34,7 +34,7 @@ def test_a_missing_file(mirrored: Mirrored, way: str) -> None:
 
 @pytest.mark.parametrize("way", GUIDE)
 def test_missing_contents_and_placeholders_are_reported(mirrored: Mirrored, way: str) -> None:
-    """They are missed as pages are."""
+    """Missing `_index.md` and placeholders are problems."""
     copy = mirrored(way)
     stand_ins = sorted(copy.folder.glob("_failed/*.md")) + sorted(copy.folder.glob("_skipped/*.md"))
     assert stand_ins
@@ -45,8 +45,8 @@ def test_missing_contents_and_placeholders_are_reported(mirrored: Mirrored, way:
     assert copy.problems() == [*(("missing", name) for name in names), ("missing", "_index.md")]
 
 
-def test_notes_beside_markdown_are_the_readers_own(mirrored: Mirrored) -> None:
-    """Where only Markdown is saved, only what looks like a page is nobody's; elsewhere every file has to be named."""
+def test_own_notes_beside_markdown_are_no_orphans(mirrored: Mirrored) -> None:
+    """With Markdown only, orphans are files that look like pages; otherwise all files."""
     for way, found in (("mirror", ["notes.md"]), ("crawl", ["foo.tmp", "notes.md"])):
         copy = mirrored(way)
         for name in ("foo.tmp", "notes.md"):
@@ -55,8 +55,8 @@ def test_notes_beside_markdown_are_the_readers_own(mirrored: Mirrored) -> None:
 
 
 @pytest.mark.parametrize("way", GUIDE)
-def test_a_changed_file(mirrored: Mirrored, way: str) -> None:
-    """One letter that is another is found by the hash, one more by the size."""
+def test_changed_file_is_reported(mirrored: Mirrored, way: str) -> None:
+    """A changed letter is found by the hash, an added one by the size."""
     copy = mirrored(way)
     rewrite(copy.folder / GUIDE[way], "first of all", "first of alL")
     assert copy.problems() == [("changed", GUIDE[way])]
@@ -65,15 +65,15 @@ def test_a_changed_file(mirrored: Mirrored, way: str) -> None:
     assert "bytes" in copy.verify().problems[0].message
 
 
-def test_a_changed_asset(mirrored: Mirrored) -> None:
-    """Pictures are compared like pages."""
+def test_changed_asset_is_reported(mirrored: Mirrored) -> None:
+    """Images are compared like pages."""
     copy = mirrored("crawl")
     (copy.folder / "pictures/dot.png").write_bytes(b"\x89PNG\r\n\x1a\ntod")
     assert copy.problems() == [("changed", "pictures/dot.png")]
 
 
-def test_changed_html_beside_markdown(mirrored: Mirrored) -> None:
-    """The manifest hashes the Markdown; the HTML beside it is compared all the same."""
+def test_changed_html_beside_markdown_is_reported(mirrored: Mirrored) -> None:
+    """The manifest hashes the Markdown; the HTML is compared by the state."""
     copy = mirrored("mirror-both")
     rewrite(copy.folder / "guide/index.html", "first of all", "first of alL")
     assert copy.problems() == [("changed", "guide/index.html")]
@@ -81,8 +81,8 @@ def test_changed_html_beside_markdown(mirrored: Mirrored) -> None:
     assert copy.problems() == [("missing", "guide/index.html")]
 
 
-def test_a_page_without_a_hash_may_be_anything_but_absent(mirrored: Mirrored) -> None:
-    """Where nothing is known of a page's bytes, only its absence is wrong."""
+def test_page_without_hash_only_has_to_exist(mirrored: Mirrored) -> None:
+    """Without size and hash only a missing file is a problem."""
     copy = mirrored("mirror")
     copy.change_page("guide/index.md", sha256=None, size_bytes=None)
     (copy.folder / "guide/index.md").write_text("other")
@@ -105,8 +105,8 @@ def test_a_page_without_a_hash_may_be_anything_but_absent(mirrored: Mirrored) ->
         ("<h1 id=home>", '<meta http-equiv=refresh content="9; url=no.html"><h1 id=home>'),
     ],
 )
-def test_a_dangling_link(mirrored: Mirrored, old: str, new: str) -> None:
-    """A link to a file that is not there, in whatever form a page has links, or to what is no file of the mirror."""
+def test_link_to_missing_file_is_reported(mirrored: Mirrored, old: str, new: str) -> None:
+    """All forms of links, also to files outside the mirror."""
     copy = mirrored("crawl")
     copy.forget_what_was_saved()
     (copy.folder / "mirror-index.json").unlink()
@@ -114,8 +114,8 @@ def test_a_dangling_link(mirrored: Mirrored, old: str, new: str) -> None:
     assert copy.problems() == [("link", "index.html")]
 
 
-def test_a_dangling_link_in_a_style_sheet(mirrored: Mirrored) -> None:
-    """What a style sheet loads has to be there, too."""
+def test_link_in_css_to_missing_file_is_reported(mirrored: Mirrored) -> None:
+    """Files that a style sheet loads must exist."""
     copy = mirrored("crawl")
     copy.forget_what_was_saved()
     (copy.folder / "mirror-index.json").unlink()
@@ -124,8 +124,8 @@ def test_a_dangling_link_in_a_style_sheet(mirrored: Mirrored) -> None:
 
 
 @pytest.mark.parametrize("link", ["[x](no.md)", "![x](<no no.png> 'title')", r"\\[x](../../../no.md)"])
-def test_a_dangling_link_in_markdown(mirrored: Mirrored, link: str) -> None:
-    """Relative links in Markdown have to lead to files."""
+def test_link_in_markdown_to_missing_file_is_reported(mirrored: Mirrored, link: str) -> None:
+    """Relative links in Markdown must lead to files."""
     copy = mirrored("mirror")
     copy.forget_what_was_saved()
     page = copy.folder / "guide/index.md"
@@ -134,8 +134,8 @@ def test_a_dangling_link_in_markdown(mirrored: Mirrored, link: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("#second", "#third"), ('href="#home"', 'href="#house"')])
-def test_a_dangling_anchor(mirrored: Mirrored, old: str, new: str) -> None:
-    """A place that the other page, or the page itself, does not have."""
+def test_missing_anchor_is_reported(mirrored: Mirrored, old: str, new: str) -> None:
+    """An anchor that the other page, or the page itself, lacks."""
     copy = mirrored("crawl")
     copy.forget_what_was_saved()
     (copy.folder / "mirror-index.json").unlink()
@@ -154,8 +154,8 @@ def test_a_dangling_anchor(mirrored: Mirrored, old: str, new: str) -> None:
         "> - [x](../index.md#home_)",
     ],
 )
-def test_a_dangling_anchor_in_markdown(mirrored: Mirrored, link: str) -> None:
-    """A heading that the other file, or the file itself, does not have."""
+def test_missing_anchor_in_markdown_is_reported(mirrored: Mirrored, link: str) -> None:
+    """A heading that the other file, or the file itself, lacks."""
     copy = mirrored("mirror-local")
     copy.forget_what_was_saved()
     page = copy.folder / "guide/index.md"
@@ -166,8 +166,8 @@ def test_a_dangling_anchor_in_markdown(mirrored: Mirrored, link: str) -> None:
     assert copy.problems() == [("anchor", "guide/index.md")]
 
 
-def test_a_heading_that_has_gone(mirrored: Mirrored) -> None:
-    """A heading that was renamed by hand is missed by the page that links to it."""
+def test_renamed_heading_is_reported(mirrored: Mirrored) -> None:
+    """The page that links to a heading renamed by hand is reported."""
     copy = mirrored("mirror-local")
     copy.forget_what_was_saved()
     rewrite(copy.folder / "guide/index.md", "## Second", "## Third")
@@ -185,8 +185,8 @@ def test_a_heading_that_has_gone(mirrored: Mirrored) -> None:
         "    [x](no.md) [x](#no)",
     ],
 )
-def test_what_only_looks_like_a_link(mirrored: Mirrored, text: str) -> None:
-    """In code and raw HTML nothing is a link, however deep it stands."""
+def test_text_that_looks_like_a_link_is_ignored(mirrored: Mirrored, text: str) -> None:
+    """Code and raw HTML contain no links, at any depth."""
     copy = mirrored("mirror-local")
     copy.forget_what_was_saved()
     page = copy.folder / "guide/index.md"
@@ -194,8 +194,8 @@ def test_what_only_looks_like_a_link(mirrored: Mirrored, text: str) -> None:
     assert copy.problems() == []
 
 
-def test_an_unaccounted_url(mirrored: Mirrored) -> None:
-    """A URL that the state or the log knows and the manifest does not; a torn last line of the log is no URL."""
+def test_unaccounted_url_is_reported(mirrored: Mirrored) -> None:
+    """URLs of the state or log that the manifest lacks; a truncated last line does not count."""
     copy = mirrored("mirror")
     content = copy.manifest
     lost = content["failures"].pop()["url"]
@@ -207,7 +207,7 @@ def test_an_unaccounted_url(mirrored: Mirrored) -> None:
 
 
 def test_url_only_in_the_state_is_reported(mirrored: Mirrored) -> None:
-    """A URL that a run has found and not published is found in its state."""
+    """A URL that a run found and did not publish is found in its state."""
     copy = mirrored("crawl")
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
         db.execute(
@@ -221,7 +221,7 @@ def test_url_only_in_the_state_is_reported(mirrored: Mirrored) -> None:
 
 
 def test_url_reported_twice_is_a_problem(mirrored: Mirrored) -> None:
-    """A URL that is a page and not reached is accounted for twice, and the counts show it."""
+    """A URL that is both a page and not reached is counted twice."""
     copy = mirrored("mirror")
     content = copy.manifest
     content["not_reached"].append(content["pages"][0]["url"])
@@ -230,8 +230,8 @@ def test_url_reported_twice_is_a_problem(mirrored: Mirrored) -> None:
     assert kinds == ["twice", "count"]
 
 
-def test_an_orphan(mirrored: Mirrored) -> None:
-    """Files that no entry names: pages in any mirror, anything at all in one that saves assets, half-written ones."""
+def test_orphan_is_reported(mirrored: Mirrored) -> None:
+    """Files without an entry: pages in any mirror, all files in one with assets, temporary files."""
     copy = mirrored("mirror")
     (copy.folder / "guide/extra.md").write_text("x")
     (copy.folder / "guide/extra.png").write_text("x")
@@ -247,8 +247,8 @@ def test_an_orphan(mirrored: Mirrored) -> None:
 @pytest.mark.parametrize(
     "path", ["../../secret", "/etc/passwd", "../other.example/secret", "guide/../index.md", "a//b", "a\0b", "", "."]
 )
-def test_a_path_that_leads_outside(mirrored: Mirrored, path: str, tmp_path: Path) -> None:
-    """A manifest cannot make verify read what is not the mirror's, whatever it says."""
+def test_path_outside_the_mirror_is_not_opened(mirrored: Mirrored, path: str, tmp_path: Path) -> None:
+    """A manifest cannot make verify read other files."""
     copy = mirrored("mirror")
     for secret in (tmp_path / "secret", copy.output / "other.example" / "secret"):
         secret.parent.mkdir(exist_ok=True)
@@ -264,7 +264,7 @@ def test_a_path_that_leads_outside(mirrored: Mirrored, path: str, tmp_path: Path
         assert "manifest" in {kind for kind, _ in found}
 
 
-def test_two_urls_in_one_file(mirrored: Mirrored) -> None:
+def test_two_urls_with_one_file_are_reported(mirrored: Mirrored) -> None:
     """Each page has a file of its own."""
     copy = mirrored("mirror")
     odd = next(page["path"] for page in copy.manifest["pages"] if "__q_" in page["path"])
@@ -282,8 +282,8 @@ def link(at: Path, to: Path) -> None:
 
 
 @pytest.mark.parametrize("way", GUIDE)
-def test_a_symlink_is_no_page(mirrored: Mirrored, way: str, tmp_path: Path) -> None:
-    """A page that is a symlink, or lies behind one, is not followed, even to the very bytes it should have."""
+def test_symlink_is_reported(mirrored: Mirrored, way: str, tmp_path: Path) -> None:
+    """A page that is a symlink, or behind one, is not followed."""
     copy = mirrored(way)
     page = copy.folder / GUIDE[way]
     page.rename(tmp_path / "elsewhere")
@@ -298,7 +298,7 @@ def test_a_symlink_is_no_page(mirrored: Mirrored, way: str, tmp_path: Path) -> N
 
 
 def test_tool_files_that_are_symlinks_are_not_read(mirrored: Mirrored, tmp_path: Path) -> None:
-    """A manifest behind a symlink is not the mirror's."""
+    """A manifest behind a symlink is not read."""
     copy = mirrored("mirror")
     (copy.folder / "_manifest.json").rename(tmp_path / "manifest")
     link(copy.folder / "_manifest.json", tmp_path / "manifest")
@@ -306,16 +306,16 @@ def test_tool_files_that_are_symlinks_are_not_read(mirrored: Mirrored, tmp_path:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system here")
-def test_a_pipe_does_not_hold_it_up(mirrored: Mirrored) -> None:
-    """A pipe where a page should be is not waited for."""
+def test_pipe_does_not_block(mirrored: Mirrored) -> None:
+    """A pipe in place of a page is reported without reading it."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()
     os.mkfifo(copy.folder / "guide/index.md")
     assert copy.problems() == [("unreadable", "guide/index.md")]
 
 
-def test_a_broken_index(mirrored: Mirrored) -> None:
-    """An index that is torn, or that says what the disk does not, is told from a sound one."""
+def test_broken_mirror_index_is_reported(mirrored: Mirrored) -> None:
+    """A truncated index, or one that contradicts the disk."""
     copy = mirrored("crawl")
     index = copy.folder / "mirror-index.json"
     whole = index.read_bytes()
@@ -335,8 +335,8 @@ def test_a_broken_index(mirrored: Mirrored) -> None:
     assert copy.problems() == [("index", "mirror-index.json")]
 
 
-def test_a_damaged_manifest(mirrored: Mirrored) -> None:
-    """One bad line is named, and the rest is still checked; no JSON at all is said to be none."""
+def test_damaged_manifest_is_reported(mirrored: Mirrored) -> None:
+    """A damaged line is named and the rest is checked; other content is refused."""
     copy = mirrored("mirror")
     path = copy.folder / "_manifest.json"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -349,15 +349,15 @@ def test_a_damaged_manifest(mirrored: Mirrored) -> None:
     assert copy.problems() == [("manifest", "_manifest.json")]
 
 
-def test_wrong_counts(mirrored: Mirrored) -> None:
-    """Numbers in the header that the lists do not bear out."""
+def test_wrong_counts_are_reported(mirrored: Mirrored) -> None:
+    """Counts in the header that differ from the lists."""
     copy = mirrored("mirror")
     copy.manifest = {**copy.manifest, "successful": 99}
     assert copy.problems() == [("count", "_manifest.json"), ("count", "_manifest.json")]
 
 
-def test_an_unfinished_run(mirrored: Mirrored) -> None:
-    """While a run works on it, or after it was killed, a mirror is not sound, but its newest files are no strays."""
+def test_unfinished_run_is_reported(mirrored: Mirrored) -> None:
+    """A running or killed run is a problem, but its newest files are no orphans."""
     copy = mirrored("mirror")
     (copy.folder / "_lock").write_text("1")
     (copy.folder / "new.md").write_text("x")
@@ -369,8 +369,8 @@ def test_an_unfinished_run(mirrored: Mirrored) -> None:
     assert copy.verify().complete is False
 
 
-def test_a_damaged_state_is_mentioned(mirrored: Mirrored) -> None:
-    """The state can be made anew, so one that cannot be read is no damage to the mirror."""
+def test_damaged_state_is_a_warning(mirrored: Mirrored) -> None:
+    """The state can be rebuilt, so a damaged one is not a problem of the mirror."""
     copy = mirrored("mirror")
     (copy.folder / "_state.sqlite3").write_bytes(b"x" * 5000)
     report = copy.verify()

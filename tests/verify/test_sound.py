@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -18,8 +19,8 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_mirror_as_it_was_made_is_sound(mirrored: Mirrored, way: str) -> None:
-    """However a mirror was made, verify finds nothing wrong with it and leaves every file as it is."""
+def test_fresh_mirrors_are_sound(mirrored: Mirrored, way: str) -> None:
+    """Every kind of mirror passes, and no file is touched."""
     copy = mirrored(way)
     before = contents(copy.output)
     report = copy.verify()
@@ -33,8 +34,8 @@ def test_a_mirror_as_it_was_made_is_sound(mirrored: Mirrored, way: str) -> None:
     assert contents(copy.output) == before
 
 
-def test_links_are_really_looked_at(mirrored: Mirrored) -> None:
-    """Links that lead from file to file are counted where there are any, and are none of ours where bytes are kept."""
+def test_local_links_are_counted(mirrored: Mirrored) -> None:
+    """Links between files are counted, and none in files saved as received."""
     local, received = mirrored("crawl").verify().checked, mirrored("crawl-as-received").verify().checked
     assert local.links > received.links
     assert (local.anchors, received.anchors) == (3, 0)
@@ -43,16 +44,16 @@ def test_links_are_really_looked_at(mirrored: Mirrored) -> None:
 
 
 @pytest.mark.parametrize("way", ["mirror", "mirror-local", "mirror-both", "crawl"])
-def test_the_published_files_are_enough(mirrored: Mirrored, way: str) -> None:
-    """A mirror that has lost its working state can be checked all the same."""
+def test_mirror_without_state_is_checked(mirrored: Mirrored, way: str) -> None:
+    """A mirror without its state can be checked."""
     copy = mirrored(way)
     (copy.folder / "_state.sqlite3").unlink()
     assert copy.problems() == []
     assert copy.verify().checked.links
 
 
-def test_the_output_folder_stands_for_all_mirrors_in_it(mirrored: Mirrored) -> None:
-    """Given the folder above, verify checks every mirror there."""
+def test_output_folder_checks_all_mirrors(mirrored: Mirrored) -> None:
+    """Given the folder above, verify checks every mirror in it."""
     copy = mirrored("mirror")
     alone = copy.verify().checked
     other = copy.output / "other.example"
@@ -64,8 +65,8 @@ def test_the_output_folder_stands_for_all_mirrors_in_it(mirrored: Mirrored) -> N
     assert both.checked.urls > alone.urls
 
 
-def test_pages_of_a_subdomain(site: Site, out: Path) -> None:
-    """Pages in the folder of another host of the site are checked with the mirror that saved them, strays with them."""
+def test_subdomains_are_checked_with_their_mirror(site: Site, out: Path) -> None:
+    """Pages and orphans in the folder of another host belong to the mirror that saved them."""
     main, docs = "example.localhost", "docs.example.localhost"
     site.html_page("/", "Home", "<main><h1>Home</h1><p>The site's own page.</p></main>", host=main)
     site.html_page("/x", "Docs", "<main><h1>Docs</h1><p>A page on the other host.</p></main>", host=docs)
@@ -82,8 +83,8 @@ def test_pages_of_a_subdomain(site: Site, out: Path) -> None:
     ]
 
 
-def test_files_of_the_desktop_and_of_git_are_nobodys(mirrored: Mirrored) -> None:
-    """What version control and file managers put into a folder is not the mirror's."""
+def test_files_of_git_and_file_managers_are_no_orphans(mirrored: Mirrored) -> None:
+    """Files of version control and file managers are ignored."""
     copy = mirrored("crawl")
     (copy.folder / ".git").mkdir()
     (copy.folder / ".git" / "index.md").write_text("x")
@@ -91,8 +92,8 @@ def test_files_of_the_desktop_and_of_git_are_nobodys(mirrored: Mirrored) -> None
     assert copy.problems() == []
 
 
-def test_pages_in_another_hosts_folder_belong_to_their_own_mirror(mirrored: Mirrored) -> None:
-    """A page that a neighbouring mirror has put into this mirror's folder is no stray, and is checked from there."""
+def test_pages_of_neighbouring_mirror_are_no_orphans(mirrored: Mirrored) -> None:
+    """They are checked with the mirror that saved them."""
     copy = mirrored("mirror")
     page = copy.page("guide/index.md")
     neighbour = copy.output / "neighbour.example"
@@ -109,8 +110,8 @@ def test_pages_in_another_hosts_folder_belong_to_their_own_mirror(mirrored: Mirr
     assert [problem.kind for problem in sitemirror.verify(neighbour).problems] == ["missing"]
 
 
-def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -> None:
-    """Its old copy counts again, and nothing is said to be missing in its place."""
+def test_gone_page_that_returned_as_failure_is_sound(site: Site, out: Path) -> None:
+    """Its old copy counts again."""
     site.fill(2)
     listed = ["/page/0001", "/page/0002"]
     for urls in (listed, listed[:1]):
@@ -123,8 +124,10 @@ def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, out: Path, format: str) -> None:
-    """What redirects to a page has the places of that page; so it is the site's mistake, and noted."""
+def test_missing_anchor_of_alias_is_a_warning(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
+    """An alias has the anchors of its page, so the site lacks the anchor."""
     site.html_page("/", "Home", '<a href="/old#dead">b</a><a href="/b#there">b</a>')
     site.redirect("/old", "/b")
     site.html_page("/b", "B", '<h1 id="there">B</h1>')
@@ -135,8 +138,10 @@ def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, ou
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format: str) -> None:
-    """Two pages with equal Markdown are one; an anchor that only the other one had is lost."""
+def test_anchor_of_a_removed_duplicate_is_reported(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
+    """Of two pages with equal Markdown, an anchor that only the removed one had is lost."""
     site.html_page("/", "Home", '<a href="/b#one">b</a><a href="/b/#two">b</a>')
     site.html_page("/b", "B", '<h1 id="one">B</h1>')
     site.html_page("/b/", "B", '<h1 id="two">B</h1>')
@@ -147,8 +152,10 @@ def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_an_anchor_that_the_site_lacks_is_no_damage(site: Site, out: Path, format: str) -> None:
-    """It is noted; one that the copy has lost, or of which nobody can tell that the site never had it, is wrong."""
+def test_missing_anchor_on_the_site_is_a_warning(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
+    """An anchor that the copy lost, or may have lost, is a problem."""
     site.html_page("/", "Home", '<a href="/b#dead">b</a><a href="/b#there">b</a><a href="#none">here</a>')
     site.html_page("/b", "B", '<h1 id="there">B</h1>')
     sitemirror.crawl_sync(site.url, output=out, rate_limit=0, format=format)

@@ -6,13 +6,13 @@ import asyncio
 
 from sitemirror.stopwatch import IDLE
 from sitemirror.workers.pool import JobQueue
-from sitemirror.workers.worker import Job
+from sitemirror.workers.worker import WorkerJob
 
 
-def job(site: str, size: int) -> Job:
+def job(site: str, size: int) -> WorkerJob:
     loop = asyncio.new_event_loop()
     try:
-        return Job((b"", b"x" * size), loop.create_future(), IDLE, site)
+        return WorkerJob((b"", b"x" * size), loop.create_future(), IDLE, site)
     finally:
         loop.close()
 

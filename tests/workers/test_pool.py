@@ -19,7 +19,7 @@ from sitemirror.stopwatch import IDLE, Running, Stage
 from sitemirror.workers import jobs, pool, process
 from sitemirror.workers.jobs import ConvertOptions, JobFailed, PageSource, Received
 from sitemirror.workers.readers import READERS
-from sitemirror.workers.worker import Job, Worker
+from sitemirror.workers.worker import Worker, WorkerJob
 from tests.workers.pools import ALL, PAGE, URL, pool_of, source, started
 
 
@@ -235,11 +235,11 @@ def _booting(first: str) -> str:
 import os, sys, time
 sys.path[:] = sys.argv[1:]
 from sitemirror.workers import jobs, process
-real = process.run_job
+real = process.answer_job
 def do(job):
     {first}
     return real(job)
-process.run_job = do
+process.answer_job = do
 process.main()
 """
 
@@ -321,7 +321,7 @@ async def test_answers_come_in_pieces_of_any_size(size: int) -> None:
     async with pool_of(0) as (readers, _):
         worker = Worker(readers, is_up=True)
         answers = [(b"[%d]" % number, bytes([number]) * (number * 37 % 900)) for number in range(20)]
-        asked = [Job((b"", b""), asyncio.get_running_loop().create_future(), IDLE) for _ in answers]
+        asked = [WorkerJob((b"", b""), asyncio.get_running_loop().create_future(), IDLE) for _ in answers]
         worker.jobs.extend(asked)
         sent = b"".join(map(process.framed, answers))
         for start in range(0, len(sent), size):

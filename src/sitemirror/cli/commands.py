@@ -1,6 +1,6 @@
-"""Run the programs: parse their arguments, run the command, print what came of it, return the exit code.
+"""Run the programs: parse the arguments, run the command, print its result, return the exit code.
 
-What only one command needs is imported by its function, so that the others start without it.
+Modules that one command alone needs are imported by its function, so that the others start without them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from sitemirror.cli import streams
-from sitemirror.cli.config import misspelt, settings_for
+from sitemirror.cli.config import STDIN, misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
-from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine, ShowHelp, ShowVersion, parse
+from sitemirror.cli.parser import (
+    SITEMAP_TO_MARKDOWN,
+    SITEMIRROR,
+    CommandLine,
+    ShowCompletion,
+    ShowHelp,
+    ShowVersion,
+    parse,
+)
 from sitemirror.cli.streams import BUG_HINT, complain, show_traceback
 from sitemirror.errors import SitemirrorError, UsageError, describe_unexpected
 from sitemirror.settings import Settings, UrlSource
@@ -31,7 +39,6 @@ if TYPE_CHECKING:
     from sitemirror.run.convert_one import PageInput
 
 _ABOUT_LINKS: Final = frozenset({"link_depth", "honor_nofollow"})
-_STDIN: Final = "-"
 
 
 def run_program(program: str, arguments: Sequence[str]) -> int:
@@ -44,7 +51,7 @@ def run_program(program: str, arguments: Sequence[str]) -> int:
         complain(error.message, error.hint, *more, program=program)
         return error.exit_code
     except OSError as error:
-        # Our own writing is guarded; what is left is help that nobody reads to the end, or a full disk.
+        # Our own writing is guarded: this is help that nobody reads to the end, or a full disk.
         streams.give_up()
         complain(str(error), program=program)
         return 1
@@ -62,10 +69,15 @@ def _parse_and_run(program: str, arguments: Sequence[str]) -> int:
         sys.stderr.write(help_of(program, sys.stderr))  # Nothing to do is no success.
         return 2
     match parse(program, arguments):
-        case ShowHelp(path):
+        case ShowHelp(path, all_options):
             from sitemirror.cli.help import help_of
 
-            streams.print_text(help_of(path, sys.stdout))
+            streams.print_text(help_of(path, sys.stdout, all_options=all_options))
+            return 0
+        case ShowCompletion(shell):
+            from sitemirror.cli.completion import completion_script
+
+            streams.print_text(completion_script(shell))
             return 0
         case ShowVersion():
             streams.print_line(f"{SITEMIRROR} {__version__}")
@@ -83,8 +95,10 @@ def _run_command(line: CommandLine) -> int:
             return _run_sites(line, settings)
         case Command.LIST | Command.MIRROR | Command.CRAWL:
             return _run_site(line, settings)
+        case Command.UPDATE:
+            return _update(line, settings)
         case Command.CONVERT:
-            return (_explain if line.explain else _convert)(line.target, line.base, settings)
+            return (_explain if line.explain else _convert)(_convert_target(line), line.base, settings)
         case Command.VERIFY | Command.WHERE if not line.target:
             what = "folder" if command is Command.VERIFY else "URL or file"
             raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")
@@ -102,17 +116,17 @@ def _settings(line: CommandLine) -> Settings:
 
 
 def _list_or_mirror(line: CommandLine) -> int:
-    """Run `sitemap-to-markdown`. It takes the options of two commands, so that some may have no effect."""
+    """Run `sitemap-to-markdown`. It takes the options of two commands: some may have no effect."""
     if line.sites is None and not line.target:
         raise UsageError("missing option '--url'", hint=f"see `{line.program} --help`")
     if line.sites is not None and line.command is not Command.MIRROR:
-        raise UsageError("an outline is of one site, not of --sites FILE", hint="give --url URL, or add --mirror")
+        raise UsageError("--sites FILE needs --mirror", hint="for the outline of one site give --url URL")
     settings = _settings(line)
     unused = line.given.keys() - {option.field for option in options_of(line.command)}
     if unused and not settings.quiet:
         names = ", ".join(sorted(map(spell, unused)))
         other = "with --mirror" if line.command is Command.LIST else "without --mirror"
-        _note(f"{names} {'counts' if len(unused) == 1 else 'count'} only {other}")
+        _note(f"{names} {'has' if len(unused) == 1 else 'have'} an effect only {other}")
     return (_run_site if line.sites is None else _run_sites)(line, settings)
 
 
@@ -131,7 +145,7 @@ def _run_site(line: CommandLine, settings: Settings) -> int:
         if command is Command.LIST:
             _load_client()
             return api.list_site(line.target, settings=settings, on_event=listener)
-        return api.copy_run(command.value, line.target, settings, listener, api.Parts(None, None, load=_load_client))
+        return api.copy_run(command.value, line.target, settings, listener, api.Parts(load=_load_client))
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command.value, line.target, settings, line.program, typed_again, start))
@@ -166,16 +180,16 @@ def _run_sites(line: CommandLine, settings: Settings) -> int:
 
 
 def _note_unused_options(line: CommandLine, settings: Settings) -> None:
-    """Note options without effect: about links where none are followed, included in another, misspelt variables."""
+    """Note options without effect and misspelt variables."""
     for name, meant in misspelt(os.environ) if not settings.quiet else ():
         _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
-        _note("--re-download-all fetches everything again, so --update adds nothing to it")
+        _note("--update has no effect with --re-download-all, which fetches everything again")
     source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
     unused = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
     if unused and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:
-        counts = "counts" if len(unused) == 1 else "count"
-        _note(f"{', '.join(unused)} {counts} only where links are followed: --discover links")
+        has = "has" if len(unused) == 1 else "have"
+        _note(f"{', '.join(unused)} {has} an effect only with --discover links")
 
 
 def _note(text: str) -> None:
@@ -183,11 +197,11 @@ def _note(text: str) -> None:
 
 
 def _load_client() -> None:
-    """Load aiohttp without the system's certificates. Its own TLS contexts trust nobody afterwards.
+    """Load aiohttp without the system's certificates; its own TLS contexts then trust nobody.
 
-    aiohttp reads them twice while it is loaded, for default contexts that we never use: the fetcher makes its own for
-    the first TLS connection. Reading them takes as long as loading the rest of aiohttp (`bench.startup`). Not for the
-    library: other code in that process may rely on the defaults.
+    aiohttp reads them twice when it is loaded, for default contexts that we never use: the fetcher makes its own. That
+    takes as long as loading the rest of aiohttp (`bench.startup`). Not for the library: other code in the process may
+    rely on the defaults.
     """
     import ssl
 
@@ -201,7 +215,57 @@ def _load_client() -> None:
         del contexts.set_default_verify_paths  # Uncovers that of the base class.
 
 
+# --- update --------------------------------------------------------------------------------------------------------
+
+
+def _update(line: CommandLine, settings: Settings) -> int:
+    """Update the mirrors in some folders: one alone as a run of its command, several as many sites."""
+    from sitemirror.cli.job import Job, command_line, run_job
+
+    for name, meant in misspelt(os.environ) if not settings.quiet else ():
+        _note(f"{name} in the environment is not an option: did you mean {meant}?")
+    _load_client()
+
+    from sitemirror import api
+    from sitemirror.sites import update_sites
+    from sitemirror.sites.capacity import allow_more_files
+    from sitemirror.sites.remembered import find_mirrors, site_of
+
+    folders = find_mirrors(map(Path, line.targets))
+    sites = [site_of(folder, settings, line.given.keys()) for folder in folders]
+    if not settings.quiet:
+        for folder, remembered in zip(folders, sites, strict=True):
+            if missing := [spell(field) for field in remembered.missing if field not in line.given]:
+                _note(f"{folder} was made with {', '.join(missing)}, not stored: give it again if needed")
+    typed_again = command_line(line.program, line.arguments)
+    if len(sites) == 1:
+        site = sites[0].site
+        (command, url, own) = (site.command or "mirror", site.url, site.settings)
+
+        def start(listener: Listener) -> Run:
+            return api.copy_run(command, url, own, listener, api.Parts(load=_load_client))
+
+        return run_job(Job(command, url, own, line.program, typed_again, start))
+
+    common = settings.with_changes(update=not settings.re_download_all)
+
+    def start_all(listener: Listener) -> Run:
+        allow_more_files()
+        return update_sites([each.site for each in sites], common, listener, api.Parts())
+
+    return run_job(Job("update", " ".join(line.targets), common, line.program, typed_again, start_all))
+
+
 # --- convert -------------------------------------------------------------------------------------------------------
+
+
+def _convert_target(line: CommandLine) -> str:
+    """Return the page to convert: stdin if none is named and a pipe leads there."""
+    if line.targets:
+        return line.target
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("missing argument 'FILE|URL|-'", hint=f"see `{SITEMIRROR} convert --help`")
+    return STDIN
 
 
 def _convert(target: str, base: str | None, settings: Settings) -> int:
@@ -236,29 +300,29 @@ def _explain(target: str, base: str | None, settings: Settings) -> int:
 def _source(target: str, base: str | None, settings: Settings) -> PageInput:
     if "://" in target:
         if base is not None:
-            raise UsageError("--url is for a page in a file", hint="leave it out: the address is known")
+            raise UsageError("--url is for a page in a file", hint="leave it out: the page has a URL")
         return _fetch(target, settings)
 
     from sitemirror.run.convert_one import of_bytes, read_file
 
     url = "" if base is None else _base_url(base)
     if not target:
-        raise UsageError("no file and no URL is named", hint="give one, or - for standard input")
-    if target == _STDIN:
+        raise UsageError("the file or URL is empty", hint="give one, or - for stdin")
+    if target == STDIN:
         if sys.stdin is None:
-            raise UsageError("stdin is closed", hint="give a page there, or name a file")
+            raise UsageError("stdin is closed", hint="redirect a page to it, or name a file")
         return of_bytes(sys.stdin.buffer.read(), "stdin", url=url)
     return read_file(Path(target), url=url)
 
 
 def _base_url(base: str) -> str:
-    """Normalise a base URL. It is never requested, so that a typo in it would show nowhere: it has to be complete."""
+    """Normalise a base URL. It must be complete: it is never requested, and a typo would not show."""
     from sitemirror import api
 
     if "://" not in base:
         hint = "give it as https://example.com/docs/page"
-        raise UsageError(f"{printable(base, limit=200)!r} is not a whole URL", hint=hint)
-    return api.start_of(base, credentials_hint="leave them out: nothing is asked for there")
+        raise UsageError(f"{printable(base, limit=200)!r} is not a complete URL", hint=hint)
+    return api.start_of(base, credentials_hint="leave them out: the URL is not requested")
 
 
 def _fetch(url: str, settings: Settings) -> PageInput:
@@ -282,11 +346,12 @@ def _verify(folder: Path, settings: Settings, program: str) -> int:
         with _interruptible():
             report = api.verify(folder, on_problem=None if settings.quiet else _print_problem)
     except KeyboardInterrupt as interrupt:
-        streams.print_object(
-            {"status": RunStatus.INTERRUPTED.value, "command": "verify", "folder": printable(str(folder))}
-        )
+        if streams.shows_json(is_forced=settings.json):
+            status = RunStatus.INTERRUPTED.value
+            streams.print_object({"status": status, "command": "verify", "folder": printable(str(folder))})
         return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
-    streams.print_report(report)
+    if streams.shows_json(is_forced=settings.json):
+        streams.print_report(report)
     if not settings.quiet:
         _print_lines(*(f"note: {warning}" for warning in report.warnings), _summary(report))
     if report.status is RunStatus.ERROR:
@@ -297,7 +362,7 @@ def _verify(folder: Path, settings: Settings, program: str) -> int:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt on every signal that asks for the end: nothing here can be left half done."""
+    """Raise KeyboardInterrupt on every signal that ends a process: a check leaves nothing unfinished."""
 
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(number)
@@ -335,4 +400,4 @@ def _print_lines(*lines: str) -> None:
     try:
         sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
     except (OSError, ValueError):
-        pass  # Nobody is listening on stderr any more; stdout and the exit code still tell.
+        pass  # Nobody reads stderr any more; stdout and the exit code remain.

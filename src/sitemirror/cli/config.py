@@ -7,6 +7,7 @@ over all of these.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
+STDIN: Final = "-"
 
 _TRUE: Final = ("true", "1", "yes", "on", "t", "y")
 _FALSE: Final = ("false", "0", "no", "off", "f", "n")
 _TABLES: Final = (Command.LIST, Command.MIRROR, Command.CRAWL)
 
 
-class Layer(NamedTuple):
+class SettingsLayer(NamedTuple):
     """Settings from one source, and how that source spells a setting's name."""
 
     values: Mapping[str, Any]
@@ -48,14 +50,14 @@ class Layer(NamedTuple):
 def settings_for(
     command: Command, typed: Mapping[str, Any], *, environ: Mapping[str, str], config: Path | None = None
 ) -> Settings:
-    """The settings of one run of `command`. Raises `UsageError` that names each wrong value where it was written."""
+    """Merge the settings of a run. Raises `UsageError` that names each wrong value and its source."""
     path, hint = _config_file(environ, config)
     layers = [
         *(_file_layers(path, command, hint) if path is not None else ()),
-        Layer(from_environment(environ), variable, own=False),
-        Layer(typed, spell),
+        SettingsLayer(from_environment(environ), variable, own=False),
+        SettingsLayer(typed, spell),
     ]
-    wanted = {option.field for option in options_of(command)}
+    fields = {option.field for option in options_of(command)}
     merged: dict[str, Any] = {}
     names: dict[str, Callable[[str], str]] = {}
     for layer in layers:
@@ -63,12 +65,12 @@ def settings_for(
             raise UsageError(
                 f"{layer.name_of('quiet')} and {layer.name_of('verbose')} contradict each other", hint="give only one"
             )
-        # A louder or quieter voice asked for nearer to the person replaces the other one.
+        # The later layer decides between quiet and verbose.
         for this, other in (("quiet", "verbose"), ("verbose", "quiet")):
             if layer.values.get(this):
                 merged.pop(other, None)
-        # What was typed is judged in any case: a mistake that has no effect today is still a mistake.
-        for field in layer.values.keys() & (wanted | typed.keys()):
+        # Typed options are always checked: a mistake without effect is still a mistake.
+        for field in layer.values.keys() & (fields | typed.keys()):
             if check_choices(command, layer, field):
                 merged[field] = layer.values[field]
                 names[field] = layer.name_of
@@ -79,11 +81,11 @@ def settings_for(
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
 
 
-def check_choices(command: Command, layer: Layer, field: str) -> bool:
-    """Whether a value counts for this command. What only another command takes is left aside, unless meant here."""
+def check_choices(command: Command, layer: SettingsLayer, field: str) -> bool:
+    """True if a value applies to this command. Values for other commands are ignored unless given here."""
     choices = next((option.choices for option in options_of(command) if option.field == field), ())
     value = layer.values[field]
-    if value == "" and is_path(field):  # A variable of a script that was never set: the working folder is not meant.
+    if value == "" and is_path(field):  # A script's unset variable, which does not mean the working directory.
         raise UsageError(f"{layer.name_of(field)} is empty", hint="give a path, or leave it out")
     if not choices or value in choices:
         return True
@@ -101,7 +103,7 @@ def variable(field: str) -> str:
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Settings named in the environment. An empty variable counts as not set; repeatable ones are split at newlines."""
+    """Return the settings in the environment: empty variables ignored, repeatable ones split into lines."""
     found: dict[str, Any] = {}
     for option in OPTIONS:
         text = environ.get(variable(option.field), "")
@@ -120,7 +122,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Variables that are nearly one of ours, each with the one that was probably meant."""
+    """Return variables that look like one of ours, each with the probable one."""
     ours = {variable(name) for name in (*(option.field for option in OPTIONS), *opposites(), "config")}
     others = sorted(name for name in environ if name.startswith(PREFIX) and name not in ours)
     if not others:
@@ -132,11 +134,7 @@ def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def from_home(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with the home folder for the `~` that a path begins with.
-
-    A shell does that only where it sees one, and so neither behind `--output=` nor in a file. A folder that is called
-    `~` is never meant, and who removes it again by that name removes something else.
-    """
+    """Replace a path's leading `~`, which no shell does after `--output=` or in a file."""
     return {
         field: os.path.expanduser(value)  # noqa: PTH111 - a wrong value need not be text
         if is_path(field) and isinstance(value, str) and value.partition("/")[0] == "~"
@@ -146,25 +144,25 @@ def from_home(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def at_home(path: Path) -> Path:
-    """The same with the home folder for the `~` that it begins with, if there is one."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 - a home that is not there is no error here
+    """Replace a leading `~` by the home folder, if there is one."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - a missing home is no error
 
 
 def _config_file(environ: Mapping[str, str], named: Path | None) -> tuple[Path | None, str]:
-    """The configuration file to read, the one that was named or `sitemirror.toml` here, and where to look if it fails.
+    """Return the configuration file, named or `sitemirror.toml` here, and a hint if it fails.
 
-    One that is there and cannot be read is not passed over: a run would begin without the limits that are in it.
+    An existing file that cannot be read is an error: a run would start without its limits.
     """
     if named is not None:
         return at_home(named), "check --config FILE"
     if environ.get(PREFIX + "CONFIG"):
         return at_home(Path(environ[PREFIX + "CONFIG"])), f"check {PREFIX}CONFIG in the environment"
     default = Path(DEFAULT_FILE) if os.path.lexists(DEFAULT_FILE) else None
-    return default, "mend it, or move it away: a file of this name is read wherever a command is given"
+    return default, "fix it, or move it away: sitemirror.toml in the working directory is always read"
 
 
-def _file_layers(path: Path, command: Command, hint: str) -> tuple[Layer, Layer]:
-    """The file's own settings, and those of its table for `command`, which count more."""
+def _file_layers(path: Path, command: Command, hint: str) -> tuple[SettingsLayer, SettingsLayer]:
+    """Return the file's general settings, and those of its table for `command`, which take precedence."""
     content = read_toml(path, hint=hint)
     tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
     for name, value in content.items():
@@ -172,29 +170,29 @@ def _file_layers(path: Path, command: Command, hint: str) -> tuple[Layer, Layer]
             raise UsageError(f"{path}: unknown table {name}", hint="there are [list], [mirror] and [crawl]")
     general = settings_in(path, content, "", frozenset(Command))
     special: dict[str, Any] = {}
-    # Every table is checked, so that a mistake shows at once and not only with the command it is about.
+    # Every table is checked, so that a mistake shows with any command.
     for table, values in tables.items():
         checked = settings_in(path, values, f"{table}.", frozenset({table}))
         if table == command:
             special = checked
     return (
-        Layer(general, lambda field: f"{path}: {key_of(field)}", own=False),
-        Layer(special, lambda field: f"{path}: {command}.{key_of(field)}"),
+        SettingsLayer(general, lambda field: f"{path}: {key_of(field)}", own=False),
+        SettingsLayer(special, lambda field: f"{path}: {command}.{key_of(field)}"),
     )
 
 
 def read_toml(path: Path, *, hint: str, example: str = "lines look like: rate-limit = 2.0") -> dict[str, Any]:
-    """What a file holds. Raises `UsageError`: with `hint` if it cannot be read, with `example` if it is no TOML."""
+    """Read a TOML file. Raises `UsageError`: unreadable with `hint`, invalid with `example`."""
     import tomllib
 
     try:
-        return tomllib.loads(read_text(path, hint=hint))
+        return tomllib.loads(read_config_text(path, hint=hint))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}", hint=example) from None
 
 
-def read_text(path: Path, *, hint: str) -> str:
-    """What a file says. Raises `UsageError`, with `hint` if it cannot be read."""
+def read_config_text(path: Path, *, hint: str) -> str:
+    """Read a text file. Raises `UsageError`, with `hint` if it is unreadable."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -206,7 +204,7 @@ def read_text(path: Path, *, hint: str) -> str:
 def settings_in(
     path: Path | str, values: Mapping[str, Any], prefix: str, commands: frozenset[Command]
 ) -> dict[str, Any]:
-    """Settings by their fields, from values by keys. Raises `UsageError` for keys that none of `commands` knows."""
+    """Return settings by field from values by key. Raises `UsageError` for keys that no command knows."""
     known = {option.field: option.field for option in options_of(*commands)}
     known |= {off: field for off, field in opposites().items() if field in known}
     found: dict[str, Any] = {}
@@ -217,8 +215,8 @@ def settings_in(
         field = known[name]
         if field in found:
             raise UsageError(f"{path}: {prefix}{key} is given twice", hint="keep one spelling of it")
-        taken = _value(path, f"{prefix}{key}", field, value)
-        found[field] = taken if name == field else not taken
+        read = _value(path, f"{prefix}{key}", field, value)
+        found[field] = read if name == field else not read
     return found
 
 
@@ -236,49 +234,68 @@ def _suggestion(field: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(field, sorted(known), n=1)
-    return (
-        f"did you mean {key_of(close[0])}?" if close else "keys are named like the options, without the dashes in front"
-    )
+    return f"did you mean {key_of(close[0])}?" if close else "keys are named like the options, without leading dashes"
 
 
 def key_of(field: str) -> str:
-    """A setting as files spell it."""
+    """Spell a field as a key in a file."""
     return field.replace("_", "-")
 
 
 # --- lists of sites ------------------------------------------------------------------------------------------------
 
-_VERBOSITY: Final = frozenset({"quiet", "verbose"})
+_OF_THE_COMMAND: Final = frozenset({"quiet", "verbose", "json", "strict"})
 _SITES_HINT: Final = "check --sites FILE"
 _SITE_TABLES: Final = (
-    'sites look like: [[site]], then url = "https://…"; a plain list of URLs has another ending than .toml'
+    'write sites as [[site]] tables with url = "https://…"; a plain list of URLs must not end in .toml'
 )
 _ON_COMMAND_LINE: Final = "give it on the command line"
 _ONCE: Final = "give it once, before the first [[site]]"
 
 
 def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
-    """The sites, each with its settings, and what counts for all of them. Raises `UsageError` that says where."""
+    """Return the sites with their settings, and the settings for all.
+
+    `-` is stdin, as a plain list. Raises `UsageError` that names the place.
+    """
     from sitemirror.sites import Site  # It loads all that a run needs.
 
     path = at_home(path)
+    text = _read_stdin() if str(path) == STDIN else None
     if path.suffix.lower() == ".toml":
         sites, common = _sites_from_toml(path, command, settings)
     else:
-        sites, common = [Site(_start_url(url, place), settings) for place, url in _listed_urls(path)], settings
+        sites, common = [Site(_start_url(url, place), settings) for place, url in _listed_urls(path, text)], settings
     if not sites:
-        raise UsageError(f"{path}: no site in it", hint="one URL a line, or [[site]] tables in a .toml file")
+        raise UsageError(f"{_shown(path)}: no site in it", hint="one URL a line, or [[site]] tables in a .toml file")
     return sites, common
 
 
-def _listed_urls(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_text(path, hint=_SITES_HINT).splitlines(), 1):
+def _read_stdin() -> str:
+    """Read stdin as UTF-8. Raises `UsageError`."""
+    if sys.stdin is None:
+        raise UsageError("stdin is closed", hint="redirect a list of URLs to it, or name a file")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError("stdin: not UTF-8 text", hint="convert the list to UTF-8") from None
+
+
+def _shown(path: Path) -> str:
+    return "stdin" if str(path) == STDIN else str(path)
+
+
+def _listed_urls(path: Path, text: str | None) -> Iterator[tuple[str, str]]:
+    text = read_config_text(path, hint=_SITES_HINT) if text is None else text
+    for number, line in enumerate(text.splitlines(), 1):
         # A URL's own # has no blank before it.
         url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
         if " " in url:
-            raise UsageError(f"{path}, line {number}: more than a URL", hint="options for a site go into a .toml file")
+            raise UsageError(
+                f"{_shown(path)}, line {number}: not a single URL", hint="options for a site go into a .toml file"
+            )
         if url:
-            yield f"{path}, line {number}", url
+            yield f"{_shown(path)}, line {number}", url
 
 
 def _sites_from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
@@ -291,8 +308,8 @@ def _sites_from_toml(path: Path, command: Command, settings: Settings) -> tuple[
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{path}: site is not a list of tables", hint=_SITE_TABLES)
     if "url" in content:
-        raise UsageError(f"{path}: url stands in no [[site]]", hint=_SITE_TABLES)
-    top = _site_settings(str(path), content, command, _VERBOSITY)
+        raise UsageError(f"{path}: url outside of a [[site]]", hint=_SITE_TABLES)
+    top = _site_settings(str(path), content, command, _OF_THE_COMMAND)
     common = _with_changes(settings, top, str(path), command)
     sites = []
     for number, table in enumerate(tables, 1):
@@ -311,13 +328,13 @@ def _site_settings(
 ) -> dict[str, Any]:
     found = settings_in(place, values, "", frozenset({command}))
     for field in sorted(found.keys() & elsewhere):
-        hint = _ON_COMMAND_LINE if field in _VERBOSITY else _ONCE
-        raise UsageError(f"{place}: {key_of(field)} counts for all sites", hint=hint)
+        hint = _ON_COMMAND_LINE if field in _OF_THE_COMMAND else _ONCE
+        raise UsageError(f"{place}: {key_of(field)} applies to all sites", hint=hint)
     return found
 
 
 def _with_changes(settings: Settings, values: Mapping[str, Any], place: str, command: Command) -> Settings:
-    layer = Layer(values, lambda field: f"{place}: {key_of(field)}")
+    layer = SettingsLayer(values, lambda field: f"{place}: {key_of(field)}")
     for field in values:
         check_choices(command, layer, field)
     try:

@@ -1,9 +1,8 @@
-"""The help of each program and command: its texts, drawn as wide as the terminal is."""
+"""The help of each program and command, drawn as wide as the terminal."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -12,7 +11,9 @@ from typing import Final, TextIO
 from sitemirror.cli.config import DEFAULT_FILE
 from sitemirror.cli.options import (
     ARGUMENTS,
+    BASIC,
     CONFIG_ROW,
+    HELP_ALL_ROW,
     HELP_ROW,
     MORE_ARGUMENTS,
     SITES_ROW,
@@ -25,59 +26,62 @@ from sitemirror.cli.options import (
     is_flag,
     options_of,
 )
-from sitemirror.cli.parser import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
+from sitemirror.cli.parser import COMPLETION, HELP, MIRROR_SITE, SHELLS, SITEMAP_TO_MARKDOWN, SITEMIRROR
+from sitemirror.cli.streams import shows_colour
 
 INTRODUCTION: Final = (
-    "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
-    "incrementally.\n\n"
-    "One JSON object goes to stdout when a run ends, everything else to stderr. "
-    "A run that was stopped goes on where it was when the same command is given again."
+    "Copies a website to disk, as clean Markdown or as HTML with its assets: rate-limited, resumable, "
+    "incremental.\n\n"
+    "If a run is interrupted, run the same command again to resume it. In a pipe or a file, stdout is one JSON "
+    "object; messages go to stderr."
 )
 
-HELP: Final = {
+TEXTS: Final = {
     Command.LIST: (
         "Finds a site's sitemaps and writes an outline of its URLs.\n\n"
-        "The outline goes to DIR/HOST/sitemap-TIME.md, the report to stdout as JSON."
+        "The outline is saved as DIR/HOST/sitemap-TIME.md."
     ),
     Command.MIRROR: (
         "Saves every page in a site's sitemaps as Markdown.\n\n"
-        "The tree goes to DIR/HOST/, the report to stdout as JSON. A run goes on where an earlier one stopped."
+        "Pages are saved to DIR/HOST/. Run the same command again to resume an interrupted run."
     ),
     Command.CRAWL: (
-        "Follows links from a page and saves what it finds, with what the pages need to look right.\n\n"
-        "The tree goes to DIR/HOST/, with mirror-index.json beside it; the report goes to stdout as JSON. "
-        "robots.txt is obeyed. A run goes on where an earlier one stopped."
+        "Follows links from a page and saves pages with their images, stylesheets and scripts.\n\n"
+        "Pages and mirror-index.json are saved to DIR/HOST/. robots.txt is obeyed. Run the same command again to "
+        "resume an interrupted run."
     ),
-    Command.CONVERT: (
-        "Prints one page as Markdown.\n\n"
-        "Nothing is saved. A URL is asked for as a mirror asks for its pages, and its redirects are followed."
+    Command.UPDATE: (
+        "Updates mirrors with the start URL and the options that they were made with.\n\n"
+        "Like mirror or crawl with --update, for every mirror in the given folders. Options given here replace those "
+        "of the mirrors. Passwords, headers and cookies are not stored: give them again."
     ),
+    Command.CONVERT: ("Prints one page as Markdown.\n\nNothing is saved. Redirects of a URL are followed."),
     Command.VERIFY: (
         "Checks a mirror: files, hashes, local links and anchors, every URL accounted for.\n\n"
-        "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
+        "Prints each problem and changes nothing. Exits with 1 if it finds any."
     ),
-    Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
+    Command.WHERE: "Prints the file of a URL, or the URL of a file.",
 }
 
 SITEMAP_TO_MARKDOWN_HELP: Final = (
-    "Writes an outline of a site's sitemaps, or with --mirror saves every page in them as Markdown.\n\n"
+    "Writes an outline of a site's sitemaps; with --mirror, saves every page in them as Markdown.\n\n"
     "The same as `sitemirror list` and `sitemirror mirror`, under the name and options of an older tool."
 )
 
 MIRROR_SITE_HELP: Final = (
-    "Follows links from a page and saves what it finds.\n\n"
+    "Follows links from a page and saves pages with their images, stylesheets and scripts.\n\n"
     "The same as `sitemirror crawl`, under the name of an older tool."
 )
 
 EXAMPLES: Final = {
     SITEMIRROR: """\
-sitemirror list https://docs.example.com/             # which pages are there?
-sitemirror mirror https://docs.example.com/           # save them all
-sitemirror mirror https://docs.example.com/ --update  # only what changed
-sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
-sitemirror convert https://docs.example.com/install   # one page as Markdown
-sitemirror verify output/docs.example.com/            # is it all there?
-sitemirror where https://docs.example.com/install     # which file is it?""",
+sitemirror list https://docs.example.com/            # list the pages
+sitemirror mirror https://docs.example.com/          # save them as Markdown
+sitemirror update output/docs.example.com/           # fetch new and changed pages
+sitemirror crawl https://docs.example.com/ -o html   # save HTML for offline reading
+sitemirror convert https://docs.example.com/install  # print one page as Markdown
+sitemirror verify output/docs.example.com/           # check files and links
+sitemirror where https://docs.example.com/install    # print the file of a page""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
 sitemirror list https://docs.example.com/guide/ --format md > outline.md
@@ -93,10 +97,14 @@ sitemirror crawl https://docs.example.com/ -o offline
 sitemirror crawl https://docs.example.com/install -o part --include-path '/guide/*' --link-depth 3
 sitemirror crawl https://docs.example.com/ --format markdown --link-depth 1
 sitemirror crawl https://docs.example.com/ -o offline --update""",
+    Command.UPDATE: """\
+sitemirror update output/docs.example.com/
+sitemirror update output/ --concurrency 4""",
     Command.CONVERT: """\
 sitemirror convert https://docs.example.com/install
 sitemirror convert https://docs.example.com/install --content main --no-front-matter > install.md
 sitemirror convert https://docs.example.com/install --explain
+echo '<h1>Hello</h1>' | sitemirror convert --no-front-matter
 echo '<h1>Hello</h1><a href="x">there</a>' | sitemirror convert - --url https://example.com/""",
     Command.VERIFY: """\
 sitemirror verify output/docs.example.com/
@@ -112,19 +120,21 @@ sitemap-to-markdown --url https://docs.example.com/           # the outline
 sitemap-to-markdown --url https://docs.example.com/ --mirror  # all pages""",
 }
 
-
 WIDEST: Final = 100
-"""Columns: longer lines are hard to read."""
+"""Columns of the widest text: longer lines are hard to read."""
 
 _MARGIN: Final = 30
 """Columns for names; longer ones have a line of their own."""
+
+_FEW: Final = 20
+"""Options of a command that `--help` shows all of."""
 
 Paint = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The help of a program or a command."""
+class HelpPage:
+    """Content of the help of a program or a command."""
 
     usage: str
     text: str
@@ -132,20 +142,20 @@ class Page:
     examples: str
 
 
-def help_of(path: str, stream: TextIO) -> str:
-    """The help of what is called `path` (`sitemirror`, `sitemirror mirror` …), as `stream` can show it."""
-    colour = _shows_colour(stream)
+def help_of(path: str, stream: TextIO, *, all_options: bool = False) -> str:
+    """Return the help of `path`, such as `sitemirror mirror`, drawn for `stream`."""
+    colour = shows_colour(stream)
     heading: Paint = (lambda text: f"\x1b[1m{text}\x1b[0m") if colour else str
     name: Paint = (lambda text: f"\x1b[36m{text}\x1b[0m") if colour else str
-    return "\n".join(_drawn(_page(path), min(_columns(stream), WIDEST), heading, name)) + "\n"
+    return "\n".join(_drawn(_page(path, all_options), min(_columns(stream), WIDEST), heading, name)) + "\n"
 
 
-def _page(path: str) -> Page:
+def _page(path: str, all_options: bool) -> HelpPage:
     program, _, command = path.partition(" ")
     if command:
-        return _with_argument(path, HELP[Command(command)], Command(command), [])
+        return _with_argument(path, TEXTS[Command(command)], Command(command), [], all_options)
     if program == MIRROR_SITE:
-        return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [VERSION_ROW])
+        return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [VERSION_ROW], all_options)
     if program == SITEMAP_TO_MARKDOWN:
         url, meaning = ARGUMENTS[Command.MIRROR]
         either = ("--mirror / --list-only", "Save the pages, or only write the outline. [default: --list-only]")
@@ -153,35 +163,46 @@ def _page(path: str) -> Page:
         file, many = SITES_ROW
         what = [(f"--url {url}", meaning), (file, f"With --mirror: {many[0].lower()}{many[1:]}"), either]
         usage = f"{path} --url {url} | {file} [OPTIONS]"
-        sections = [("What to do", what), *_sections(options, [VERSION_ROW])]
-        return Page(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
-    commands = [(command.value, HELP[command].partition("\n")[0]) for command in Command]
+        sections = [("Action", what), *_sections(options, [VERSION_ROW], all_options)]
+        return HelpPage(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
+    commands = [(command.value, TEXTS[command].partition("\n")[0]) for command in Command]
+    commands += [
+        (f"{COMPLETION} {'|'.join(SHELLS)}", "Prints a script that completes commands and options in your shell."),
+        (f"{HELP} [COMMAND]", "Shows the help of a command."),
+    ]
     sections = [("Commands", commands), ("Options", [VERSION_ROW, HELP_ROW])]
-    return Page(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
+    return HelpPage(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
 
 
-def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) -> Page:
+def _with_argument(path: str, text: str, command: Command, more: Sequence[Row], all_options: bool) -> HelpPage:
     argument = ARGUMENTS[command]
     key = path if path in EXAMPLES else command
     rows = [argument, *MORE_ARGUMENTS.get(command, ())]
-    usage = f"{path} [OPTIONS] {argument[0]}"
+    usage = f"{path} [OPTIONS] {argument[0]}{' ...' if command is Command.UPDATE else ''}"
     if SITES_ROW in rows:
         usage += f" | {SITES_ROW[0]}"
-    sections = [("Arguments", rows), *_sections(options_of(command), more)]
-    return Page(usage, text, sections, EXAMPLES[key])
+    sections = [("Arguments", rows), *_sections(options_of(command), more, all_options)]
+    return HelpPage(usage, text, sections, EXAMPLES[key])
 
 
-def _sections(options: Sequence[Option], more: Sequence[Row]) -> Iterator[tuple[str, Sequence[Row]]]:
+def _sections(options: Sequence[Option], more: Sequence[Row], all_options: bool) -> Iterator[tuple[str, Sequence[Row]]]:
+    if not all_options and len(options) > _FEW:
+        basic = [option for option in options if option.field in BASIC]
+        yield "Common options", [(_names(option), _meaning(option)) for option in basic]
+        name, meaning = HELP_ALL_ROW
+        number = len(options) - len(basic)
+        yield "Help", [*more, HELP_ROW, (name, f"{meaning.removesuffix('.')} ({number} more).")]
+        return
     for panel in Panel:
         rows = [(_names(option), _meaning(option)) for option in options if option.panel is panel]
         if rows:
             yield panel, rows
     name, meaning = CONFIG_ROW
-    yield "Other", [(name, f"{meaning} [default: {DEFAULT_FILE} here, if there is one]"), *more, HELP_ROW]
+    yield "Other", [(name, f"{meaning} [default: {DEFAULT_FILE} in the working directory]"), *more, HELP_ROW]
 
 
 def _names(option: Option) -> str:
-    """Short ones first, as they are mostly written; the value once."""
+    """Join the spellings of an option, short ones first, and its placeholder."""
     names = sorted((name.replace("/", " / ") for name in option.names), key=len)
     return f"{', '.join(names)} {option.placeholder}".rstrip()
 
@@ -194,7 +215,7 @@ def _meaning(option: Option) -> str:
     return f"{option.help} [default: {default}]" if default else option.help
 
 
-def _drawn(page: Page, columns: int, heading: Paint, name: Paint) -> Iterator[str]:
+def _drawn(page: HelpPage, columns: int, heading: Paint, name: Paint) -> Iterator[str]:
     yield f"{heading('Usage:')} {page.usage}"
     for paragraph in page.text.split("\n\n"):
         yield ""
@@ -221,15 +242,9 @@ def _wrapped(text: str, columns: int) -> list[str]:
 
 def _columns(stream: TextIO) -> int:
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):  # else it says nothing, as for other programs
+    if columns.isdecimal() and int(columns):  # Else it is ignored, as other programs do.
         return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):  # not a terminal, or no file at all
+    except (OSError, ValueError):  # Not a terminal, or not a file.
         return 80
-
-
-def _shows_colour(stream: TextIO) -> bool:
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
-        return False
-    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older consoles show the codes

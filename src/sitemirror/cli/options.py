@@ -1,7 +1,7 @@
-"""How each setting is spelled on the command line, and which command it belongs to.
+"""The table of options: each setting's spelling on the command line, and its commands.
 
-Defaults, bounds and help texts are not here: they stand once, in `settings.py`, and are read from there. Only where a
-setting means less to one command than to the others does that command have its own words.
+Defaults, bounds and help texts are in `settings.py` alone. An option has a text of its own only where a setting means
+less to one command than to the others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Command(StrEnum):
     LIST = "list"
     MIRROR = "mirror"
     CRAWL = "crawl"
+    UPDATE = "update"
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
@@ -29,7 +30,7 @@ class Command(StrEnum):
 class Panel(StrEnum):
     """The groups that the help text shows options in, in its order."""
 
-    TAKE = "What to take"
+    CONTENT = "Scope and content"
     POLITENESS = "Politeness"
     LIMITS = "Limits"
     ERRORS = "Errors"
@@ -51,7 +52,7 @@ class Option:
     choices: tuple[str, ...] = ()
     """The values this command takes, where the setting as such has more."""
     says: str = ""
-    """What it means to this command, where the setting's own text speaks of more."""
+    """Its meaning to this command, where the setting's own text says more."""
 
     @property
     def kind(self) -> SettingType:
@@ -67,7 +68,7 @@ class Option:
 
     @property
     def placeholder(self) -> str:
-        """What stands for the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
+        """Placeholder of the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
         choices = self.choices or setting_types()[self.field].choices
         return "|".join(choices) if choices else self.metavar
 
@@ -75,6 +76,9 @@ class Option:
 _SITEMAPS: Final = frozenset({Command.LIST, Command.MIRROR})
 _PAGES: Final = frozenset({Command.MIRROR, Command.CRAWL})
 _RUNS: Final = _SITEMAPS | _PAGES
+_UPDATE: Final = frozenset({Command.UPDATE})
+_COPYING: Final = _PAGES | _UPDATE
+_RUNNING: Final = _RUNS | _UPDATE
 _MIRROR: Final = frozenset({Command.MIRROR})
 _CRAWL: Final = frozenset({Command.CRAWL})
 _LIST: Final = frozenset({Command.LIST})
@@ -82,56 +86,69 @@ _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
 _CONVERTING: Final = _PAGES | _CONVERT
-_FETCHING: Final = _RUNS | _CONVERT
+_FETCHING: Final = _RUNNING | _CONVERT
 
 OPTIONS: Final = (
-    Option("discover", Panel.TAKE, _PAGES),
-    Option("whole_site", Panel.TAKE, _SITEMAPS, spellings=("--whole-site",)),
-    Option("link_depth", Panel.TAKE, _PAGES, "N"),
-    Option("include_path", Panel.TAKE, _RUNS, "GLOB"),
-    Option("exclude_path", Panel.TAKE, _RUNS, "GLOB"),
-    Option("domain_lock", Panel.TAKE, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),
-    Option("same_domain", Panel.TAKE, _CRAWL, spellings=("--same-domain/--any-domain",)),
-    Option("honor_nofollow", Panel.TAKE, _PAGES, spellings=("--honor-nofollow",)),
-    Option("update", Panel.TAKE, _PAGES, spellings=("--update",)),
-    Option("re_download_all", Panel.TAKE, _PAGES, spellings=("--re-download-all",)),
-    Option("content", Panel.TAKE, _CONVERTING),
+    Option("discover", Panel.CONTENT, _PAGES),
+    Option("whole_site", Panel.CONTENT, _RUNS, spellings=("--whole-site",)),
+    Option("link_depth", Panel.CONTENT, _PAGES, "N"),
+    Option("include_path", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("exclude_path", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("include", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("exclude", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("strip_params", Panel.CONTENT, _PAGES, "GLOB"),
+    Option("keep_params", Panel.CONTENT, _PAGES, "GLOB"),
+    Option("domain_lock", Panel.CONTENT, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),
+    Option("same_domain", Panel.CONTENT, _CRAWL, spellings=("--same-domain/--any-domain",)),
+    Option("honor_nofollow", Panel.CONTENT, _PAGES, spellings=("--honor-nofollow",)),
+    Option("update", Panel.CONTENT, _PAGES, spellings=("--update",)),
+    Option("re_download_all", Panel.CONTENT, _COPYING, spellings=("--re-download-all",)),
+    Option("content", Panel.CONTENT, _CONVERTING),
     Option("rate_limit", Panel.POLITENESS, _LIST, "R", says="Requests per second. 0 = no limit."),
-    Option("rate_limit", Panel.POLITENESS, _PAGES, "R"),
-    Option("content_rate_limit", Panel.POLITENESS, _PAGES, "R"),
-    Option("delay_seconds", Panel.POLITENESS, _PAGES, "S"),
-    Option("concurrency", Panel.POLITENESS, _PAGES, "N"),
-    Option("workers", Panel.LIMITS, _PAGES, "N"),
+    Option("rate_limit", Panel.POLITENESS, _COPYING, "R"),
+    Option("content_rate_limit", Panel.POLITENESS, _COPYING, "R"),
+    Option("delay_seconds", Panel.POLITENESS, _COPYING, "S"),
+    Option("concurrency", Panel.POLITENESS, _COPYING, "N"),
+    Option("workers", Panel.LIMITS, _COPYING, "N"),
     Option("max_connections", Panel.LIMITS, _PAGES, "N"),
+    Option("max_connections", Panel.LIMITS, _UPDATE, "N", says="Connections to the sites of all mirrors together."),
     Option("respect_robots", Panel.POLITENESS, _PAGES, spellings=("--respect-robots/--ignore-robots",)),
-    Option("max_pages", Panel.LIMITS, _PAGES, "N"),
+    Option("max_pages", Panel.LIMITS, _COPYING, "N"),
     Option(
         "max_file_size",
         Panel.LIMITS,
         _CONVERT,
         "MB",
-        says="Largest page in MB that is fetched, as sent and after decompression.",
+        says="Maximum size of a page in MB, as sent and after decompression.",
     ),
-    Option("max_file_size", Panel.LIMITS, _PAGES, "MB"),
-    Option("max_sitemap_size", Panel.LIMITS, _RUNS, "MB"),
-    Option("min_free_mb", Panel.LIMITS, _RUNS, "N"),
+    Option("max_file_size", Panel.LIMITS, _COPYING, "MB"),
+    Option("max_sitemap_size", Panel.LIMITS, _RUNNING, "MB"),
+    Option("min_free_mb", Panel.LIMITS, _RUNNING, "N"),
     Option("timeout", Panel.LIMITS, _FETCHING, "S"),
-    Option("on_error", Panel.ERRORS, _PAGES),
+    Option("on_error", Panel.ERRORS, _COPYING),
     Option(
         "max_retries",
         Panel.ERRORS,
         _LIST,
         "N",
-        says="Further tries per sitemap, after 429, 503 and every other transient failure. 0 = none.",
+        says="Retries per sitemap after a transient failure such as 429 or 503. 0 = none.",
     ),
     Option(
         "max_retries",
         Panel.ERRORS,
         _CONVERT,
         "N",
-        says="Further tries after 429, or 503 with Retry-After. 0 = none.",
+        says="Retries after 429, or 503 with Retry-After. 0 = none.",
     ),
-    Option("max_retries", Panel.ERRORS, _PAGES, "N"),
+    Option("max_retries", Panel.ERRORS, _COPYING, "N"),
+    Option("strict", Panel.ERRORS, _COPYING, spellings=("--strict",)),
+    Option(
+        "strict",
+        Panel.ERRORS,
+        _LIST,
+        spellings=("--strict",),
+        says="Exit with 3 if the list is `partial`: a sitemap could not be read completely.",
+    ),
     Option("output", Panel.OUTPUT, _RUNS, "DIR", spellings=("--output", "-o")),
     Option(
         "output",
@@ -139,58 +156,59 @@ OPTIONS: Final = (
         _WHERE,
         "DIR",
         spellings=("--output", "-o"),
-        says="Where the mirrors are: what mirror or crawl was given as --output.",
+        says="Directory with the mirrors: the --output of mirror or crawl.",
     ),
     Option(
         "format",
         Panel.OUTPUT,
         _LIST,
         choices=("json", "md"),
-        says="What is printed: json = the report; md = the outline itself. Left out: json.",
+        says="Output on stdout: json = the report; md = the outline itself. Default: json.",
     ),
     Option(
         "format",
         Panel.OUTPUT,
         _MIRROR,
         choices=("markdown", "html", "both"),
-        says="What is saved of a page. Left out: markdown.",
+        says="Format of saved pages. Default: markdown.",
     ),
     Option(
         "format",
         Panel.OUTPUT,
         _CRAWL,
         choices=("markdown", "html", "both"),
-        says="What is saved of a page. Left out: html.",
+        says="Format of saved pages. Default: html.",
     ),
     Option("links", Panel.OUTPUT, _PAGES),
     Option("post_process", Panel.OUTPUT, _PAGES, spellings=("--post-process/--no-post-process",)),
     Option("front_matter", Panel.OUTPUT, _CONVERTING, spellings=("--front-matter/--no-front-matter",)),
     Option("index", Panel.OUTPUT, _MIRROR, spellings=("--index",)),
     Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
-    Option("quiet", Panel.OUTPUT, _PAGES, spellings=("--quiet", "-q")),
+    Option("quiet", Panel.OUTPUT, _COPYING, spellings=("--quiet", "-q")),
     Option(
         "quiet",
         Panel.OUTPUT,
         _LIST | _CONVERT,
         spellings=("--quiet", "-q"),
-        says="Only errors on stderr.",
+        says="Print only errors on stderr.",
     ),
     Option(
         "quiet",
         Panel.OUTPUT,
         _VERIFY,
         spellings=("--quiet", "-q"),
-        says="Only how many problems there are on stderr, not each of them.",
+        says="Print only the number of problems on stderr.",
     ),
-    Option("verbose", Panel.OUTPUT, _RUNS, spellings=("--verbose", "-v")),
+    Option("verbose", Panel.OUTPUT, _RUNNING, spellings=("--verbose", "-v")),
     Option(
         "verbose",
         Panel.OUTPUT,
         _CONVERT | _VERIFY | _WHERE,
         spellings=("--verbose", "-v"),
-        says="In case of a bug: say where in the code it is.",
+        says="Show a traceback on internal errors.",
     ),
-    Option("profile", Panel.OUTPUT, _PAGES, spellings=("--profile",)),
+    Option("json", Panel.OUTPUT, _RUNNING | _VERIFY, spellings=("--json",)),
+    Option("profile", Panel.OUTPUT, _COPYING, spellings=("--profile",)),
     Option("user_agent", Panel.CONNECTION, _FETCHING, "S"),
     Option("header", Panel.CONNECTION, _FETCHING, "'K: V'"),
     Option("cookie_file", Panel.CONNECTION, _FETCHING, "FILE"),
@@ -199,38 +217,63 @@ OPTIONS: Final = (
     Option("ca_file", Panel.CONNECTION, _FETCHING, "FILE"),
 )
 
-Row = tuple[str, str]
-"""What is typed, and what it means."""
+BASIC: Final = frozenset(
+    {
+        "link_depth",
+        "include_path",
+        "exclude_path",
+        "update",
+        "content",
+        "rate_limit",
+        "concurrency",
+        "max_pages",
+        "output",
+        "format",
+        "links",
+        "basic_auth",
+        "strict",
+        "quiet",
+    }
+)
+"""Settings that most people need. `--help` shows these where a command takes many more."""
 
-CONFIG_ROW: Final[Row] = ("--config FILE", "Settings, named like the options, in TOML.")
-VERSION_ROW: Final[Row] = ("--version", "Print the version.")
-HELP_ROW: Final[Row] = ("-h, --help", "Show this message.")
-SITES_ROW: Final[Row] = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
+Row = tuple[str, str]
+"""A spelling and its meaning."""
+
+CONFIG_ROW: Final[Row] = ("--config FILE", "Read settings, named like the options, from a TOML file.")
+VERSION_ROW: Final[Row] = ("-V, --version", "Print the version.")
+HELP_ROW: Final[Row] = ("-h, --help", "Show this help.")
+HELP_ALL_ROW: Final[Row] = ("--help-all", "Show all options.")
+SITES_ROW: Final[Row] = (
+    "--sites FILE",
+    "Many sites at once: a file with one URL a line (- = stdin), or .toml with options for each.",
+)
 
 ARGUMENTS: Final[Mapping[str, Row]] = {
-    Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
-    Command.MIRROR: ("URL", "A site, a part of a site, or a sitemap."),
-    Command.CRAWL: ("URL", "The page to begin at."),
-    Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
-    Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
-    Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+    Command.LIST: ("URL", "A site, a section of a site, or a sitemap."),
+    Command.MIRROR: ("URL", "A site, a section of a site, or a sitemap."),
+    Command.CRAWL: ("URL", "The start page."),
+    Command.UPDATE: ("DIR", "Folder of a mirror, or a folder with mirrors in it. Can be repeated."),
+    Command.CONVERT: ("FILE|URL|-", "An HTML file, the URL of a page, or - for stdin (the default in a pipe)."),
+    Command.VERIFY: ("DIR", "Folder of a mirror, or a folder with mirrors in it."),
+    Command.WHERE: ("URL|FILE", "URL of a page, or a file of a mirror."),
 }
 
 MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.MIRROR: (SITES_ROW,),
     Command.CRAWL: (SITES_ROW,),
     Command.CONVERT: (
-        ("--url URL", "The URL of a page in a file: what its relative links count from."),
-        ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+        ("--url URL", "URL of a page in a file: the base of its relative links."),
+        ("--explain", "Show which parts of the page are kept or removed, and why."),
     ),
 }
-"""Options of a command that are no settings, and so cannot be given in the environment or in a file."""
+"""Options that are no settings: they cannot be given in the environment or in a file."""
 
 
 def options_of(*commands: Command) -> tuple[Option, ...]:
-    """The options that any of `commands` takes, in the order of the help text, with the choices of all of them.
+    """Return the options of any of `commands`, in the order of the help, with the choices of all.
 
-    An option that they explain differently is explained in the setting's own words.
+    An option that they explain differently gets the setting's own text.
     """
     found: dict[str, Option] = {}
     for option in OPTIONS:
@@ -242,13 +285,13 @@ def options_of(*commands: Command) -> tuple[Option, ...]:
 
 
 def opposites() -> dict[str, str]:
-    """The names that turn a flag off, spelled like fields (`ignore_robots`), each with the field that it turns off."""
+    """Return the names that turn a flag off, such as `ignore_robots`, with the flag's field."""
     pairs = ((name.partition("/")[2], option.field) for option in OPTIONS for name in option.spellings)
     return {off.removeprefix("--").replace("-", "_"): field for off, field in pairs if off}
 
 
 def spell(field: str) -> str:
-    """`rate_limit` as it is typed: `--rate-limit`."""
+    """Spell a field as an option: `rate_limit` is `--rate-limit`."""
     return "--" + field.replace("_", "-")
 
 
@@ -269,7 +312,7 @@ def is_path(field: str) -> bool:
 
 
 def default_text(field: str) -> str:
-    """A setting's default as a person would type it; empty where there is none."""
+    """Format a setting's default as a person would type it; empty if there is none."""
     value = setting_types()[field].default
     if value is None or value == ():
         return ""

@@ -1,7 +1,7 @@
 """Parse the command lines of the three programs, driven by the table of options.
 
 The conventions are GNU's: `--name VALUE`, `--name=VALUE`, `-o VALUE`, `-oVALUE`, `-qv`, and `--` before arguments that
-look like options. The word after an option that takes a value is its value, whatever it looks like. Names cannot be
+look like options. The word after an option that takes a value is always its value. Names cannot be
 abbreviated. Values stay text: `Settings` validates them, whether they come from here, the environment or a file.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from sitemirror.cli.options import (
     ARGUMENTS,
     CONFIG_ROW,
+    HELP_ALL_ROW,
     HELP_ROW,
     MORE_ARGUMENTS,
     SITES_ROW,
@@ -29,6 +30,10 @@ from sitemirror.errors import UsageError
 SITEMIRROR: Final = "sitemirror"
 SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
 MIRROR_SITE: Final = "mirror-site"
+
+HELP: Final = "help"
+COMPLETION: Final = "completion"
+SHELLS: Final = ("bash", "zsh", "fish")
 
 _SUGGESTION_RATIO: Final = 0.7  # A letter or two in ten may be wrong or misplaced.
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
@@ -50,13 +55,22 @@ class CommandLine(NamedTuple):
     base: str | None = None
     """convert: the URL of the page in a file."""
     explain: bool = False
-    """convert: show which blocks are kept and cut, in place of the page."""
+    """convert: show which blocks are kept and cut instead of the page."""
+    targets: tuple[str, ...] = ()
+    """All arguments: only update takes more than one."""
 
 
 class ShowHelp(NamedTuple):
     """`--help` of a program, or of a command such as `sitemirror mirror`."""
 
     path: str
+    all_options: bool = False
+
+
+class ShowCompletion(NamedTuple):
+    """`completion bash` and the like."""
+
+    shell: str
 
 
 class ShowVersion(NamedTuple):
@@ -73,19 +87,20 @@ class _NoSuchOption(UsageError):
 
 
 class _Meaning(NamedTuple):
-    """What a spelling such as `--no-hash` does."""
+    """Effect of a spelling such as `--no-hash`."""
 
     destination: str
     """The field of a setting; the longest spelling of an option that is no setting."""
     constant: bool | None = None
-    """The value that it stands for; None if it takes one."""
+    """Its value; None if one follows it."""
     is_repeatable: bool = False
 
 
 _Names = Mapping[str, _Meaning]
+Parsed = CommandLine | ShowHelp | ShowVersion | ShowCompletion
 
 
-def parse(program: str, arguments: Sequence[str]) -> CommandLine | ShowHelp | ShowVersion:
+def parse(program: str, arguments: Sequence[str]) -> Parsed:
     """Parse the arguments of `program`. Raises `UsageError`."""
     if program == SITEMIRROR:
         return _parse_sitemirror(arguments)
@@ -94,14 +109,16 @@ def parse(program: str, arguments: Sequence[str]) -> CommandLine | ShowHelp | Sh
     return _parse_sitemap_to_markdown(arguments)
 
 
-def _parse_sitemirror(arguments: Sequence[str]) -> CommandLine | ShowHelp | ShowVersion:
+def _parse_sitemirror(arguments: Sequence[str]) -> Parsed:
     hint = f"see `{SITEMIRROR} --help`"
     try:
-        options, rest = _split(arguments, _names_of_rows(HELP_ROW, VERSION_ROW), hint=hint, stops_at_argument=True)
+        options, rest = _split(
+            arguments, _names_of_rows(HELP_ROW, HELP_ALL_ROW, VERSION_ROW), hint=hint, stops_at_argument=True
+        )
     except _NoSuchOption as error:
         if error.name in _settings_names(*Command) or error.name in ("--config", "--sites"):
             command = next((word for word in arguments if word in ARGUMENTS), Command.MIRROR)
-            error.hint = f"options stand behind the command: {SITEMIRROR} {command} … {error.name}"
+            error.hint = f"give options after the command: {SITEMIRROR} {command} … {error.name}"
         raise
     if (shown := _shown(options, SITEMIRROR)) is not None:
         return shown
@@ -110,41 +127,78 @@ def _parse_sitemirror(arguments: Sequence[str]) -> CommandLine | ShowHelp | Show
     name, *words = rest
     if name in ARGUMENTS:
         return _parse_command(Command(name), SITEMIRROR, f"{SITEMIRROR} {name}", arguments, words)
+    if name == HELP:
+        return _parse_help(words)
+    if name == COMPLETION:
+        return _parse_completion(words)
+    raise _no_such_command(name, hint)
 
+
+def _parse_help(words: Sequence[str]) -> ShowHelp:
+    """Parse what follows `sitemirror help`."""
+    options, names = _split(words, _names_of_rows(HELP_ROW, HELP_ALL_ROW), hint=f"see `{SITEMIRROR} --help`")
+    if len(names) > 1:
+        raise _unexpected(names[1:], hint=f"give one command: {SITEMIRROR} help {names[0]}")
+    if not names or names[0] in (HELP, COMPLETION):
+        return ShowHelp(SITEMIRROR)
+    if names[0] not in ARGUMENTS:
+        raise _no_such_command(names[0], f"see `{SITEMIRROR} --help`")
+    return ShowHelp(f"{SITEMIRROR} {names[0]}", all_options="--help-all" in options)
+
+
+def _parse_completion(words: Sequence[str]) -> ShowHelp | ShowCompletion:
+    """Parse what follows `sitemirror completion`."""
+    hint = f"for bash: {SITEMIRROR} {COMPLETION} bash"
+    options, shells = _split(words, _names_of_rows(HELP_ROW), hint=hint)
+    if options:
+        return ShowHelp(SITEMIRROR)
+    if not shells:
+        raise UsageError(f"missing argument '{'|'.join(SHELLS)}'", hint=hint)
+    if len(shells) > 1 or shells[0] not in SHELLS:
+        raise UsageError(f"completion is for {', '.join(SHELLS)}, got {' '.join(shells)}", hint=hint)
+    return ShowCompletion(shells[0])
+
+
+def _no_such_command(name: str, hint: str) -> UsageError:
     from difflib import get_close_matches
 
-    near = ", ".join(repr(str(each)) for each in get_close_matches(name, list(Command)))
+    near = ", ".join(repr(str(each)) for each in get_close_matches(name, [*Command, HELP, COMPLETION]))
     if name.startswith(_WEB_ADDRESS):
-        hint = f"say what to do with it: {SITEMIRROR} mirror {name}"
-    raise UsageError(f"no such command {name!r}" + (f". Did you mean {near}?" if near else ""), hint=hint)
+        hint = f"name a command: {SITEMIRROR} mirror {name}"
+    return UsageError(f"no such command {name!r}" + (f". Did you mean {near}?" if near else ""), hint=hint)
 
 
-def _parse_command(
-    command: Command, program: str, path: str, arguments: Sequence[str], words: Sequence[str]
-) -> CommandLine | ShowHelp | ShowVersion:
+def _parse_command(command: Command, program: str, path: str, arguments: Sequence[str], words: Sequence[str]) -> Parsed:
     """Parse `words`: what follows the name of a command, or of a program that is one."""
     hint = f"see `{path} --help`"
-    rows = (HELP_ROW, CONFIG_ROW, *MORE_ARGUMENTS.get(command, ()), *([VERSION_ROW] if path == program else []))
+    rows = (
+        HELP_ROW,
+        HELP_ALL_ROW,
+        CONFIG_ROW,
+        *MORE_ARGUMENTS.get(command, ()),
+        *([VERSION_ROW] if path == program else []),
+    )
     names = {**_names_of_rows(*rows), **_settings_names(command)}
     options, targets = _split(words, names, hint=hint)
     if (shown := _shown(options, path)) is not None:
         return shown
     config, sites = _file(options, "--config"), _file(options, "--sites")
     takes_sites = SITES_ROW in rows
-    if not targets and not takes_sites:
+    if not targets and not takes_sites and command is not Command.CONVERT:  # which may be in a pipe
         raise UsageError(f"missing argument '{ARGUMENTS[command][0]}'", hint=hint)
-    if len(targets) > 1:
+    if len(targets) > 1 and command is not Command.UPDATE:
         if takes_sites:
-            hint = "give one URL, or a list of them with --sites FILE; what has blanks in it goes in quotes"
+            hint = "give one URL, or a list of them with --sites FILE; quote what contains blanks"
         raise _unexpected(targets[1:], hint=hint)
     base, explain = options.pop("--url", None), options.pop("--explain", False)
-    return CommandLine(program, arguments, command, "".join(targets), options, config, sites, base, explain)
+    target = targets[0] if targets else ""
+    return CommandLine(program, arguments, command, target, options, config, sites, base, explain, tuple(targets))
 
 
-def _parse_sitemap_to_markdown(arguments: Sequence[str]) -> CommandLine | ShowHelp | ShowVersion:
+def _parse_sitemap_to_markdown(arguments: Sequence[str]) -> Parsed:
     """Parse the one program that takes its URL as an option, and the settings of two commands."""
     names = {
-        **_names_of_rows(HELP_ROW, VERSION_ROW, CONFIG_ROW, SITES_ROW, ("--url URL", "")),
+        **_names_of_rows(HELP_ROW, HELP_ALL_ROW, VERSION_ROW, CONFIG_ROW, SITES_ROW, ("--url URL", "")),
         "--mirror": _Meaning("--mirror", True),
         "--list-only": _Meaning("--mirror", False),
         **_settings_names(Command.LIST, Command.MIRROR),
@@ -187,7 +241,7 @@ def _split(
     """Split words into options, by destination in the order they came, and arguments."""
     options: dict[str, Any] = {}
     rest: list[str] = []
-    words = list(reversed(arguments))  # The next one is the last: a list gives that up at once.
+    words = list(reversed(arguments))  # The last is the next: `pop` is cheap there.
 
     def store(name: str, attached: str | None) -> None:
         meaning = names[name]
@@ -242,10 +296,10 @@ def _similar(typed: str, names: Iterable[str]) -> list[str]:
 
 
 def _shown(options: Mapping[str, Any], path: str) -> ShowHelp | ShowVersion | None:
-    """The help or the version, whichever is asked for first."""
+    """Return the help or the version, whichever comes first."""
     for name in options:
-        if name == "--help":
-            return ShowHelp(path)
+        if name in ("--help", "--help-all"):
+            return ShowHelp(path, all_options="--help-all" in options)
         if name == "--version":
             return ShowVersion()
     return None

@@ -1,7 +1,6 @@
-"""Tells a person how a run goes, on stderr: lines for logs and pipes, one live display on a terminal.
+"""Show the progress of a run on stderr: lines for logs and pipes, a live display on a terminal.
 
-A listener must never hold up the run or end it: it writes little, and falls silent when nobody
-reads stderr any more.
+A listener must never delay or end the run: it writes little, and stops writing when nobody reads stderr any more.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
+from sitemirror.cli.streams import Tone, paint
 from sitemirror.events import (
     DiscoveryFinished,
     Event,
     PageFailed,
+    PageGone,
     PageRedirected,
     PageSaved,
     PageSkipped,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 LONG_WAIT: Final = 5.0
-"""Seconds from which a wait is worth a line: shorter ones are everyday politeness."""
+"""Shortest wait in seconds that gets a line: shorter ones are everyday politeness."""
 
 FRAME: Final = 0.2
 """Seconds between two frames of the live display."""
@@ -47,7 +48,7 @@ LINES_PER_FRAME: Final = 50
 
 
 class Level(IntEnum):
-    """How much is said."""
+    """Amount of output on stderr."""
 
     QUIET = 0
     NORMAL = 1
@@ -61,27 +62,27 @@ def level_of(settings: Settings) -> Level:
 
 
 class Reporter(Protocol):
-    """Listens to a run, and is closed when that has ended."""
+    """Listener of a run, closed when the run has ended."""
 
     level: Level
 
     def __call__(self, event: Event) -> None: ...
 
     def say(self, line: str) -> None:
-        """A line that is not about an event, shown as it is but for unprintable characters."""
+        """Print a line that is not about an event, without control characters."""
 
     def close(self) -> None:
-        """Leaves the terminal as it was found."""
+        """Restore the terminal."""
 
     def abandon(self) -> bytes:
-        """What the terminal must be sent when the process ends at once."""
+        """Return the bytes that restore the terminal when the process ends at once."""
 
 
 def reporter(stream: TextIO, level: Level) -> Reporter:
-    """The live display on a terminal, lines anywhere else."""
+    """Return the live display for a terminal, lines for anything else."""
     if level is not Level.QUIET and is_terminal(stream):
-        return Live(stream, level)
-    return Lines(stream, level)
+        return LiveReporter(stream, level)
+    return LineReporter(stream, level)
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -92,16 +93,20 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def line_for(event: Event, level: Level) -> str:
-    """What is said about an event, safe to print; empty for nothing."""
+    """Describe an event in a line without control characters; empty if it gets none."""
     match event:
-        # The three that come with every page stand first.
+        # The events of every page first: they are the most frequent.
         case PageStarted(url, number, total):
             return "" if level is Level.QUIET else f"[{number}/{total}] Processing: {printable(url)}"
-        case PageSaved() | Progress() | RunFinished():
+        case PageSaved(url, _, _, changed, new):
+            if level is not Level.VERBOSE or not changed:
+                return ""
+            return printable(f"{'new' if new else 'changed'}: {url}")
+        case Progress() | RunFinished():
             return ""
         case PageFailed(url, reason, will_retry):
             if will_retry:
-                return _from(Level.NORMAL, level, f"failed: {url} ({reason}); will be tried again")
+                return _from(Level.NORMAL, level, f"failed: {url} ({reason}); will be retried")
             return printable(f"failed: {url} ({reason})")
         case SiteFinished(error=error) if error:
             return _rarer(event, level)
@@ -115,6 +120,8 @@ def _rarer(event: Event, level: Level) -> str:
             return _from(Level.VERBOSE, level, f"skipped: {url} ({reason})")
         case PageRedirected(url, location):
             return _from(Level.VERBOSE, level, f"redirect: {url} -> {location}")
+        case PageGone(url):
+            return _from(Level.VERBOSE, level, f"gone: {url}")
         case Waiting(host, seconds, reason):
             least = Level.NORMAL if seconds >= LONG_WAIT else Level.VERBOSE
             return _from(least, level, f"waiting {span(seconds)} for {host}: {reason}")
@@ -130,10 +137,10 @@ def _rarer(event: Event, level: Level) -> str:
         case SiteFinished(url, status, done, of, error):
             return printable(f"site {done:,} of {of:,}: {status}: {url}" + (f" ({error})" if error else ""))
         case DiscoveryFinished(total, done, repeats, outside):
-            saved = f", {done:,} of them already done" if done else ""
+            saved = f", {done:,} already saved" if done else ""
             less = [counted(repeats, "repeat")] if repeats else []
             less += [f"{outside:,} out of scope"] if outside else []
-            return f"found: {counted(total, 'URL')}{saved}" + (f"; left out: {', '.join(less)}" if less else "")
+            return f"found: {counted(total, 'URL')}{saved}" + (f"; not counted: {', '.join(less)}" if less else "")
         case _:
             return ""
 
@@ -142,8 +149,23 @@ def _from(least: Level, level: Level, text: str) -> str:
     return printable(text) if level >= least else ""
 
 
+def tone_of(event: Event) -> Tone:
+    """Choose the colour of an event's line."""
+    match event:
+        case PageFailed(will_retry=False):
+            return Tone.ERROR
+        case SiteFinished(error=error) if error:
+            return Tone.ERROR
+        case Warned() | PageFailed():
+            return Tone.WARNING
+        case SitemapRead(error=error) if error:
+            return Tone.WARNING
+        case _:
+            return Tone.PLAIN
+
+
 def span(seconds: float) -> str:
-    """A duration as a person says it: `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration: `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -156,8 +178,8 @@ def span(seconds: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-class Lines:
-    """One line an event, for pipes, files and quiet runs."""
+class LineReporter:
+    """One line for each event: for pipes, files and quiet runs."""
 
     def __init__(self, stream: TextIO, level: Level) -> None:
         self.level = level
@@ -166,7 +188,7 @@ class Lines:
 
     def __call__(self, event: Event) -> None:
         if line := line_for(event, self.level):
-            self._write(line)
+            self._write(paint(line, tone_of(event), self._stream))
 
     def say(self, line: str) -> None:
         self._write(printable(line))
@@ -189,8 +211,8 @@ class Lines:
                 self._heard = False
 
 
-class Live:
-    """One display that is redrawn a few times a second by a thread of its own; the run only leaves notes for it."""
+class LiveReporter:
+    """A display that a thread redraws a few times a second; the run only leaves events for it."""
 
     def __init__(self, stream: TextIO, level: Level) -> None:
         from rich.console import Console
@@ -198,7 +220,7 @@ class Live:
 
         self.level = level
         self._console: Console = Console(file=stream, highlight=False, markup=False, emoji=False)
-        self._lines: deque[str] = deque()
+        self._lines: deque[tuple[str, Tone]] = deque()
         self._dropped = 0
         self._page: PageStarted | None = None
         self._progress: Progress | None = None
@@ -226,7 +248,7 @@ class Live:
             case Progress():
                 self._progress = event
                 return
-            case PageSaved():
+            case PageSaved() if self.level is not Level.VERBOSE:
                 return
             case SitemapRead(_, urls):
                 self._sitemaps += 1
@@ -236,7 +258,7 @@ class Live:
             case _:
                 pass
         if line := line_for(event, self.level):
-            self._note(line)
+            self._note(line, tone_of(event))
 
     def say(self, line: str) -> None:
         self._note(printable(line))
@@ -254,9 +276,9 @@ class Live:
     def abandon(self) -> bytes:
         return b"\r\x1b[?25h\n"  # The display hides the cursor.
 
-    def _note(self, line: str) -> None:
+    def _note(self, line: str, tone: Tone = Tone.PLAIN) -> None:
         if len(self._lines) < LINES_PER_FRAME:
-            self._lines.append(line)
+            self._lines.append((line, tone))
         else:
             self._dropped += 1
 
@@ -278,9 +300,10 @@ class Live:
         lines = [self._lines.popleft() for _ in range(len(self._lines))]
         dropped, self._dropped = self._dropped, 0
         if dropped:
-            lines.append(f"… and {dropped:,} more such lines")
+            lines.append((f"… and {dropped:,} more lines", Tone.PLAIN))
         if lines:
-            self._console.print(Text("\n".join(lines)), soft_wrap=True)
+            styled = (Text(line, style=tone.value) for line, tone in lines)
+            self._console.print(Text("\n").join(styled), soft_wrap=True)
 
     def _frame(self) -> RenderableType:
         from rich.console import Group
@@ -290,7 +313,7 @@ class Live:
 
         page, progress = self._page, self._progress
         if page is None and not self._sitemaps:  # which a crawl never reads
-            return _one_line("Looking at the site")
+            return _one_line("Contacting the site")
         if page is None:
             return _one_line(f"Reading sitemaps: {self._sitemaps:,} read, {counted(self._urls, 'URL')}")
         total = progress.total if progress else page.total

@@ -1,4 +1,4 @@
-"""The standard streams: data for the next program on stdout, errors with a hint on stderr. Readers may leave."""
+"""The standard streams: data for programs on stdout, errors with a hint on stderr. Readers may leave."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from sitemirror.errors import OutputError
 from sitemirror.text import printable
@@ -22,8 +23,36 @@ if TYPE_CHECKING:
 _ON_DISK: Final = "the files on disk are complete"
 
 
+class Tone(StrEnum):
+    """Colour of a line on a terminal."""
+
+    PLAIN = ""
+    WARNING = "yellow"
+    ERROR = "red"
+
+
+_CODES: Final = {Tone.WARNING: "33", Tone.ERROR: "31"}
+
+
+def shows_colour(stream: TextIO) -> bool:
+    """True for a terminal that understands colour, unless NO_COLOR is set."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return False
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # Older consoles show the codes.
+
+
+def paint(text: str, tone: Tone, stream: TextIO) -> str:
+    """Colour a line if `stream` shows colour."""
+    return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if tone and shows_colour(stream) else text
+
+
+def shows_json(*, is_forced: bool) -> bool:
+    """True if a JSON report belongs on stdout: for programs, or for a person who asks for it."""
+    return is_forced or not sys.stdout.isatty()
+
+
 def prepare() -> None:
-    """Makes the standard streams fit for use, however the program was started."""
+    """Make the standard streams usable, however the program was started."""
     # A closed descriptor would be given to the next file opened, and messages would be written into a mirror.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
@@ -31,18 +60,18 @@ def prepare() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-    # Data for other programs is UTF-8 on every platform, whatever the console is set to.
+    # Data for other programs is UTF-8 on every platform, independent of the console.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def give_up() -> None:
-    """Nothing more can be written: point the stream elsewhere, or Python complains again when it ends."""
+    """Point stdout elsewhere: nothing can be written, and Python would complain again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_report(report: Report) -> None:
-    """The one JSON object that a run ends with."""
+    """Print the JSON object that a run ends with."""
     _write(report.to_json() + "\n", _ON_DISK)
 
 
@@ -51,7 +80,7 @@ def print_object(members: Mapping[str, object]) -> None:
 
 
 def object_text(members: Mapping[str, object]) -> str:
-    """A JSON object in ASCII: nothing in it can drive a terminal, and any encoding carries it."""
+    """Return a JSON object in ASCII: it cannot drive a terminal, and any encoding carries it."""
     return json.dumps(dict(members), indent=2) + "\n"
 
 
@@ -60,19 +89,19 @@ def print_line(line: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Our own words, which a terminal may obey: they can be in colour."""
+    """Print our own words, which may contain colour."""
     _write(text)
 
 
 def print_page(text: str) -> None:
-    """A page's Markdown; made printable first where a terminal would obey what is in it."""
+    """Print a page's Markdown; on a terminal without control characters."""
     if sys.stdout.isatty():
         text = "".join(f"{printable(line, limit=len(line) * 10)}\n" for line in text.splitlines())
     _write(text)
 
 
 def print_file(path: Path) -> None:
-    """A text file as it is; made printable first where a terminal would obey what is in it."""
+    """Print a text file; on a terminal without control characters."""
     with path.open(encoding="utf-8", newline="\n") as lines:
         if sys.stdout.isatty():
             for line in lines:
@@ -82,7 +111,7 @@ def print_file(path: Path) -> None:
                 _write(chunk, _ON_DISK)
 
 
-def _write(text: str, hint: str = "make room where stdout leads, or let it lead elsewhere") -> None:
+def _write(text: str, hint: str = "free some space, or redirect stdout elsewhere") -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -93,7 +122,7 @@ def _write(text: str, hint: str = "make room where stdout leads, or let it lead 
 
 
 def _reader_has_gone(error: OSError) -> bool:
-    """`| head` has seen enough: no failure of ours."""
+    """True if the reader has closed the pipe, as `| head` does: no failure of ours."""
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 
@@ -101,8 +130,8 @@ BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the trace
 
 
 def complain(message: str, hint: str = "", *more: str, program: str) -> None:
-    """Says on stderr what went wrong, in one line each, and what to do about it."""
-    lines = [f"{program}: error: {printable(each)}" for each in (message, *more)]
+    """Print errors on stderr, one line each, and a hint."""
+    lines = [paint(f"{program}: error: {printable(each)}", Tone.ERROR, sys.stderr) for each in (message, *more)]
     if hint:
         lines.append(f"hint: {printable(hint)}")
     try:
@@ -113,6 +142,6 @@ def complain(message: str, hint: str = "", *more: str, program: str) -> None:
 
 
 def show_traceback(error: Exception) -> None:
-    """Where in the code it happened, safe to print: the text of an exception may come from the network."""
+    """Print a traceback without control characters: an exception's text may come from the network."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         sys.stderr.write(printable(line) + "\n")

@@ -1,14 +1,14 @@
-"""Turns bytes into a page of Markdown. Pure: what is remembered between pages, within bounds, changes none of them.
+"""Convert a page from bytes to Markdown. Pure: bounded caches between pages change no result.
 
-What is imported from here is loaded when it is first used: a crawl that keeps HTML does without most of it.
+Names are loaded when they are first used, since the conversion is slow to load and HTML copies do without most of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sitemirror.convert.media_types import PageKind, page_kind
     from sitemirror.convert.metadata.front_matter import front_matter, read_front_matter_url, with_front_matter
     from sitemirror.convert.page import convert_html, convert_text
 
@@ -22,16 +22,37 @@ __all__ = [
     "with_front_matter",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("PageKind", "page_kind"), "media_types"),
+
+class PageKind(StrEnum):
+    """Kinds of pages by media type. Other types are not pages."""
+
+    HTML = "html"
+    TEXT = "text"
+
+
+_KINDS: Final = {
+    "text/html": PageKind.HTML,
+    "application/xhtml+xml": PageKind.HTML,
+    "text/plain": PageKind.TEXT,
+    "text/markdown": PageKind.TEXT,
+    "text/x-markdown": PageKind.TEXT,
+}
+
+
+def page_kind(content_type: str) -> PageKind | None:
+    """The kind of page for a Content-Type, whatever its parameters and case; `None` if it is not a page."""
+    return _KINDS.get(content_type.partition(";")[0].strip().lower())
+
+
+_MODULES = {
     **dict.fromkeys(("convert_html", "convert_text"), "page"),
     **dict.fromkeys(("front_matter", "read_front_matter_url", "with_front_matter"), "metadata.front_matter"),
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

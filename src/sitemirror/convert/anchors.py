@@ -1,7 +1,7 @@
-"""Maps the ids of an HTML page to the anchors of its Markdown.
+"""Map the ids of an HTML page to the anchors of its Markdown.
 
-A renderer makes anchors from headings alone, and HTML pages are linked by the ids of any element. So that local links
-lead where the page's own did, each id is mapped to the heading that stands there, or else to the last one before it.
+Markdown renderers make anchors from headings only, while HTML links may use the id of any element. To keep local links
+working, each id is mapped to the heading at its position, else to the last heading before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import orjson
 from turbohtml import Comment, Element, Text
 
 from sitemirror.convert.content.choose import choose_content, drop_chrome, drop_css_hidden, drop_unrendered
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.elements.headings import HEADINGS
 from sitemirror.convert.elements.links import clean_links, make_links_absolute
 from sitemirror.convert.elements.rules import convert_elements
@@ -29,10 +29,10 @@ from sitemirror.settings import Content
 
 _HEADINGS: Final = frozenset(HEADINGS)
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"
-_SHOWN: Final = frozenset(("img", "hr"))  # something to see, without any text
+_SHOWN: Final = frozenset(("img", "hr"))  # visible without any text
 _NAMED: Final = "[id], a[name]"
 
-# How a heading is found again in the Markdown: by its number, between noncharacters, at its end.
+# Headings are found again in the Markdown by a number between noncharacters at their end.
 _MARK: Final = "\ufdd5"
 _NUMBER: Final = re.compile(" ?\ufdd5([0-9]+)\ufdd6")
 _ATX: Final = re.compile("#{1,6} +")
@@ -41,43 +41,43 @@ _ATX: Final = re.compile("#{1,6} +")
 def fragment_map(
     html: bytes | str, *, url: str, charset: str | None = None, content: Content | str = Content.AUTO
 ) -> Mapping[str, str]:
-    """For every id in the part of a page that is converted: the anchor of the heading it belongs to.
+    """Map every id in the converted part of a page to the anchor of its heading.
 
-    That is the heading that has the id or holds it, the heading that follows if nothing but markup stands between them,
-    else the last one before it. An id before the first heading is left out: the top of the file is its place. A link's
-    fragment has to be percent-decoded to be looked up here.
+    That is the heading that has the id or contains it, the next heading if only markup is in between, else the last
+    heading before it. Ids before the first heading are left out, since they mean the top of the file. Percent-decode a
+    link's fragment before looking it up here.
     """
-    document = parse(html, url=url, charset=charset)
+    document = parse_html(html, url=url, charset=charset)
     body = document.body
     if body is None:
         return {}
-    pins = _pin(body)
-    if not pins or _MARK in body.text:
+    ids = _mark_ids(body)
+    if not ids or _MARK in body.text:
         return {}
     urls = Resolver(document.base, document.tree.encoding)
     generators = recognise_generators(read_metadata(document).signature, body)
     rules = hiding_rules(document)
     drop_unrendered(document)
-    cut, unseen = drop_chrome(body, document.beside, rules)
+    cut, css_hidden = drop_chrome(body, document.chrome, rules)
     names = vocabulary(generators)
     elements = choose_content(body, Content(content), generators, document)
-    drop_css_hidden(unseen, cut)
-    slugs = _numbered(elements, urls, names)
+    drop_css_hidden(css_hidden, cut)
+    slugs = _find_slugs(elements, urls, names)
     if slugs is None:
-        # As the conversion does with a page that is all navigation.
-        document = parse(html, url=url, charset=charset)
+        # The conversion does the same with a page that is all navigation.
+        document = parse_html(html, url=url, charset=charset)
         body = document.body
         assert body is not None
-        elements, pins = [body], _pin(body)
+        elements, ids = [body], _mark_ids(body)
         drop_unrendered(document)
-        slugs = _numbered(elements, urls, names) or {}
-    return _places(elements, pins, slugs) if slugs else {}
+        slugs = _find_slugs(elements, urls, names) or {}
+    return _map_ids(elements, ids, slugs) if slugs else {}
 
 
 def pack_fragments(
     html: bytes | str, *, url: str, charset: str | None = None, content: Content | str = Content.AUTO
 ) -> str:
-    """A page's `fragment_map` in few letters, to be kept with the page. Empty if nothing is named."""
+    """Serialise a page's `fragment_map` compactly, to be stored with the page; empty if it has no ids."""
     ids: dict[str, list[str]] = {}
     for name, anchor in fragment_map(html, url=url, charset=charset, content=content).items():
         ids.setdefault(anchor, []).append(name)
@@ -85,36 +85,36 @@ def pack_fragments(
 
 
 def unpack_fragments(packed: str) -> dict[str, str]:
-    """The map that was packed."""
+    """Deserialise the result of `pack_fragments`."""
     found = orjson.loads(packed) if packed else {}
     return {name: anchor for anchor, names in found.items() for name in names}
 
 
-def _pin(body: Element) -> list[tuple[Comment, str]]:
-    """Puts a comment at every place that has a name, which stays there whatever becomes of the element."""
-    pins: list[tuple[Comment, str]] = []
+def _mark_ids(body: Element) -> list[tuple[Comment, str]]:
+    """Insert a comment at each id, which keeps its position when the element is replaced."""
+    ids: list[tuple[Comment, str]] = []
     for element in [body, *body.select(_NAMED)]:
         for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
             if name:
-                pin = Comment(f"{_MARK}{len(pins)}")
-                pins.append((pin, name))
+                mark = Comment(f"{_MARK}{len(ids)}")
+                ids.append((mark, name))
                 if len(element) or element is body:
-                    element.insert(0, pin)
+                    element.insert(0, mark)
                 else:
-                    element.insert_before(pin)
-    return pins
+                    element.insert_before(mark)
+    return ids
 
 
-def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> int | None:
-    """The number of a pin; the page's own comments have none."""
+def _number_of(comment: Comment, ids: Sequence[tuple[Comment, str]]) -> int | None:
+    """The number of an id comment; `None` for the page's own comments."""
     number = comment.data[1:]
-    if not comment.data.startswith(_MARK) or not number.isdecimal() or len(number) > 9 or int(number) >= len(pins):
+    if not comment.data.startswith(_MARK) or not number.isdecimal() or len(number) > 9 or int(number) >= len(ids):
         return None
-    return int(number) if pins[int(number)][0] == comment else None
+    return int(number) if ids[int(number)][0] == comment else None
 
 
-def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dict[Element, str] | None:
-    """Shapes the page as the conversion does, and finds the anchor of each heading. `None` if there is no text."""
+def _find_slugs(elements: list[Element], urls: Resolver, names: Vocabulary) -> dict[Element, str] | None:
+    """Convert the page and find the anchor of each heading; `None` if there is no text."""
     for element in elements:
         clean_links(element, urls)
         make_links_absolute(element, urls)
@@ -132,17 +132,17 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
         markdown, _ = render(elements)
     slugs = Slugs()
     found: dict[Element, str] = {}
-    for text in _said(markdown, headings):
+    for text in _heading_texts(markdown, headings):
         slug = slugs.slug(_NUMBER.sub("", text))
         if slug:
             found.update((headings[int(number)], slug) for number in _NUMBER.findall(text))
     return found
 
 
-def _said(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
-    """The text of the rendered page's headings, with their numbers."""
+def _heading_texts(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
+    """The text of the headings in the Markdown, with their numbers."""
     numbered = [line for line in markdown.split("\n") if _MARK in line]
-    # In a cell a heading is none. In a quote, an item or code only the whole structure of the file can tell.
+    # A heading in a table cell does not count. In a quote, an item or code a Markdown parser has to decide.
     lines = [line for line in numbered if not line.startswith("|")]
     if not all(map(_ATX.match, lines)) or any(heading.closest("pre") is not None for heading in headings):
         yield from MarkdownText(markdown).headings()
@@ -151,8 +151,8 @@ def _said(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
         yield plain_text(_ATX.sub("", line, count=1))
 
 
-def _places(
-    elements: list[Element], pins: Sequence[tuple[Comment, str]], slugs: Mapping[Element, str]
+def _map_ids(
+    elements: list[Element], ids: Sequence[tuple[Comment, str]], slugs: Mapping[Element, str]
 ) -> dict[str, str]:
     stops: list[Element | int] = []
     for element in elements:
@@ -160,33 +160,33 @@ def _places(
             if isinstance(node, Element):
                 if node.tag in _HEADINGS:
                     stops.append(node)
-            elif isinstance(node, Comment) and (number := _pinned(node, pins)) is not None:
+            elif isinstance(node, Comment) and (number := _number_of(node, ids)) is not None:
                 stops.append(number)
     ahead: dict[int, str] = {}
     for stop in reversed(stops):
         if isinstance(stop, int):
-            ahead[stop] = _holder(pins[stop][0], slugs) or _next(pins, stop, slugs, ahead)
+            ahead[stop] = _containing_anchor(ids[stop][0], slugs) or _following_anchor(ids, stop, slugs, ahead)
     found: dict[str, str] = {}
     current = ""
     for stop in stops:
         if isinstance(stop, Element):
             current = slugs.get(stop, current)
         elif slug := ahead[stop] or current:
-            found.setdefault(pins[stop][1], slug)
+            found.setdefault(ids[stop][1], slug)
     return found
 
 
-def _holder(pin: Comment, slugs: Mapping[Element, str]) -> str:
-    """The anchor of the heading that a pin stands in."""
-    heading = pin.parent.closest(_HEADING_SELECTOR) if isinstance(pin.parent, Element) else None
+def _containing_anchor(mark: Comment, slugs: Mapping[Element, str]) -> str:
+    """The anchor of the heading that contains an id."""
+    heading = mark.parent.closest(_HEADING_SELECTOR) if isinstance(mark.parent, Element) else None
     return "" if heading is None else slugs.get(heading, "")
 
 
-def _next(
-    pins: Sequence[tuple[Comment, str]], number: int, slugs: Mapping[Element, str], ahead: Mapping[int, str]
+def _following_anchor(
+    ids: Sequence[tuple[Comment, str]], number: int, slugs: Mapping[Element, str], ahead: Mapping[int, str]
 ) -> str:
-    """The anchor of the heading that follows a pin, if there is nothing to see in between."""
-    for node in pins[number][0].following:
+    """The anchor of the heading after an id, if nothing visible is in between."""
+    for node in ids[number][0].following:
         if isinstance(node, Text):
             if not node.data.isspace():
                 return ""
@@ -195,7 +195,7 @@ def _next(
                 return slugs[node]
             if node.tag in _SHOWN:
                 return ""
-        elif isinstance(node, Comment) and (later := _pinned(node, pins)) in ahead:
+        elif isinstance(node, Comment) and (later := _number_of(node, ids)) in ahead:
             assert later is not None
-            return ahead[later]  # so that no part of the page is gone through twice
+            return ahead[later]  # known already; nothing is searched twice
     return ""

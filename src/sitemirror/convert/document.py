@@ -1,4 +1,4 @@
-"""Parses bytes into a document, once. Charset and base URL are settled here, so that no rule guesses again."""
+"""Parse a page once; the only module that decides charset and base URL."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from sitemirror.urls import InvalidUrl, normalize, with_encoded_query
 _UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
 _LISTS: Final = ("nav", "ol", "ul")
-_UNREAD: Final = ("script", "style", "template", "textarea")
-_BESIDE: Final = ("nav", "footer", "aside", "noscript")
-_LOOKED_FOR: Final = (*_HEAD, *_UNREAD, *_LISTS, *_BESIDE, "pre", "br")
+_UNRENDERED: Final = ("script", "style", "template", "textarea")
+_CHROME: Final = ("nav", "footer", "aside", "noscript")
+_COLLECTED: Final = (*_HEAD, *_UNRENDERED, *_LISTS, *_CHROME, "pre", "br")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed page. Later steps edit `tree` in place; whoever needs it untouched parses again."""
+    """A parsed page. Later steps edit `tree` in place; parse again for an unmodified tree."""
 
     tree: turbohtml.Document
     url: str
-    base: str  # what relative URLs count from: the page's `<base href>`, else its own URL
-    head: tuple[turbohtml.Element, ...]  # what belongs in a head, wherever a broken page has put it
-    # The others are as parsed: what a later step took out is still among them.
-    styles: tuple[turbohtml.Element, ...]  # its own style sheets
-    unread: tuple[turbohtml.Element, ...]  # what is text in the tree, and hardly ever on a screen
-    lists: tuple[turbohtml.Element, ...]  # and navigation
-    beside: tuple[turbohtml.Element, ...]  # what its tag says that the content is not: navigation, footers, asides
+    base: str  # for relative URLs: the page's `<base href>`, else its own URL
+    head: tuple[turbohtml.Element, ...]  # elements of the head, also where a broken page has them in its body
+    # The following are as parsed, and still contain elements that a later step removed.
+    styles: tuple[turbohtml.Element, ...]  # inline style sheets
+    unrendered: tuple[turbohtml.Element, ...]  # elements whose text is hardly ever rendered
+    lists: tuple[turbohtml.Element, ...]  # lists and navigation
+    chrome: tuple[turbohtml.Element, ...]  # by tag not content: navigation, footers, asides
     listings: tuple[turbohtml.Element, ...]
-    breaks: int  # how many lines it ends
+    breaks: int  # number of `br`
 
     @property
     def body(self) -> turbohtml.Element | None:
@@ -41,7 +41,7 @@ class Document:
         return self.tree.find("body")
 
     def absolute(self, href: str | None) -> str | None:
-        """A URL that the page names, normalised; `None` if it names none."""
+        """Resolve and normalise a URL of the page; `None` if it is empty or invalid."""
         if href is None or not href.strip():
             return None
         try:
@@ -50,44 +50,47 @@ class Document:
             return None
 
 
-def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Document:
-    """Parses `html` as a browser does: the BOM decides the charset, then `charset` (the header's), meta, detection."""
+def parse_html(html: bytes | str, *, url: str, charset: str | None = None) -> Document:
+    """Parse `html` as a browser does.
+
+    The charset is that of the BOM, else `charset` (from the header), else that of a meta element, else detected.
+    """
     tree = _tree(html, charset)
     head: list[turbohtml.Element] = []
     styles: list[turbohtml.Element] = []
-    unread: list[turbohtml.Element] = []
+    unrendered: list[turbohtml.Element] = []
     lists: list[turbohtml.Element] = []
-    beside: list[turbohtml.Element] = []
+    chrome: list[turbohtml.Element] = []
     listings: list[turbohtml.Element] = []
     breaks = 0
     href: str | None = None
-    for element in tree.iter_elements(_LOOKED_FOR):  # Walking the tree once takes longer than all that is done here.
+    for element in tree.iter_elements(_COLLECTED):  # one walk for everything: walking costs more than the loop
         tag = element.tag
         if tag in _LISTS:
             lists.append(element)
             if tag == "nav":
-                beside.append(element)
+                chrome.append(element)
         elif tag == "br":
             breaks += 1
         elif tag == "pre":
             listings.append(element)
-        elif tag in _BESIDE:
-            beside.append(element)
+        elif tag in _CHROME:
+            chrome.append(element)
         else:
-            if tag in _UNREAD:
-                unread.append(element)
+            if tag in _UNRENDERED:
+                unrendered.append(element)
             if tag == "style":
                 styles.append(element)
             elif tag in _HEAD:
                 head.append(element)
                 if tag == "base" and not href:
                     href = element.attr("href")
-    found = (tuple(head), tuple(styles), tuple(unread), tuple(lists), tuple(beside), tuple(listings))
+    found = (tuple(head), tuple(styles), tuple(unrendered), tuple(lists), tuple(chrome), tuple(listings))
     return Document(tree, url, _base(href, url), *found, breaks)
 
 
-def decode(body: bytes, charset: str | None = None) -> str:
-    """Plain text, with the same precedence as a page."""
+def decode_text(body: bytes, charset: str | None = None) -> str:
+    """Decode plain text, with the same precedence of charsets as a page."""
     label = None
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
@@ -100,7 +103,7 @@ def decode(body: bytes, charset: str | None = None) -> str:
         try:
             label = codecs.lookup(f"whatwg-{charset.strip()}").name
         except (LookupError, ValueError):
-            pass  # A header with an unknown charset says nothing; the bytes may.
+            pass  # An unknown charset in a header is ignored.
     if label is None:
         try:
             return body.decode("utf-8")
@@ -114,15 +117,15 @@ def _tree(html: bytes | str, charset: str | None) -> turbohtml.Document:
         try:
             html.encode()
         except UnicodeEncodeError:
-            html = html.encode("utf-8", "replace").decode()  # Lone surrogates can be in no file.
+            html = html.encode("utf-8", "replace").decode()  # Lone surrogates cannot be encoded.
         return turbohtml.parse(html, positions=False)
     if charset is not None:
         if charset.lower() in _UTF8:
-            # A tenth faster than to have the parser decode it, and the same where it is what the header says.
+            # `bench.quality.speed`: parsing takes a tenth less than with the parser's own decoding.
             try:
                 return turbohtml.parse(html.decode("utf-8-sig"), positions=False)
             except UnicodeDecodeError:
-                pass  # The parser knows what browsers make of it.
+                pass  # The parser follows the browsers' table of names.
         try:
             return turbohtml.parse(html, encoding=charset, positions=False)
         except (LookupError, ValueError):

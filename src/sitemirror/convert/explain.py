@@ -1,4 +1,7 @@
-"""Explains the choice of content: every text block of a page, kept or cut, with the reason."""
+"""Explain the choice of content: every text block of a page, kept or cut, with the reason.
+
+For `sitemirror convert --explain`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from dataclasses import dataclass
 from turbohtml import Element, Node
 
 from sitemirror.convert.content.blocks import PageBlocks
-from sitemirror.convert.content.choose import Reason, choose_content, drop_chrome, drop_css_hidden, drop_unrendered
-from sitemirror.convert.document import parse
+from sitemirror.convert.content.choose import CutReason, choose_content, drop_chrome, drop_css_hidden, drop_unrendered
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.elements.controls import is_dropped_control
 from sitemirror.convert.generators import recognise_generators, vocabulary
 from sitemirror.convert.hidden.css import hiding_rules
@@ -22,7 +25,7 @@ class Explained:
     """One block of a page's text, in the order of the page."""
 
     text: str  # on one line
-    tag: str  # of the element that it stands in
+    tag: str  # of the element that contains it
     is_kept: bool
     reason: str  # in a few words, for people
 
@@ -30,8 +33,8 @@ class Explained:
 def explain(
     html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
 ) -> list[Explained]:
-    """Every block of the page's text, kept or cut, and why. The same choice as the conversion makes."""
-    document = parse(html, url=url, charset=charset)
+    """List the text blocks of a page, kept or cut and why; the same choice as in the conversion."""
+    document = parse_html(html, url=url, charset=charset)
     body = document.body
     if body is None:
         return []
@@ -42,18 +45,18 @@ def explain(
     blocks = [
         (text, page_blocks.tags[owner]) for text, owner in zip(page_blocks.texts, page_blocks.owners, strict=True)
     ]
-    taken, unseen = drop_chrome(body, document.beside, rules)
+    cut_elements, css_hidden = drop_chrome(body, document.chrome, rules)
     kept = choose_content(body, Content(content), generators, document)
-    drop_css_hidden(unseen, taken)
-    cut = dict(taken)
+    drop_css_hidden(css_hidden, cut_elements)
+    cut = dict(cut_elements)
     if noise := vocabulary(generators).noise:
-        cut.update((found, Reason.GENERATED) for element in kept for found in element.select(noise))
+        cut.update((found, CutReason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):
-        return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
+        return [_explained(text, tag, True, "everything: the page is only navigation") for text, tag in blocks]
     explained = []
     for (text, tag), nodes in zip(blocks, page_blocks.nodes, strict=True):
         verdicts = [_verdict(node, cut, kept, lambda name: body.find(attrs={"id": name})) for node in nodes]
-        # A sign to copy the link of a heading is no reason against the heading.
+        # A permalink sign in a heading does not count against the heading.
         is_kept, reason = next((one for one in verdicts if one[0]), verdicts[0])
         explained.append(_explained(text, tag, is_kept, reason))
     return explained
@@ -65,7 +68,7 @@ def _explained(text: str, tag: str, is_kept: bool, reason: str) -> Explained:
 
 def _verdict(
     node: Node,
-    cut: Mapping[Element, Reason],
+    cut: Mapping[Element, CutReason],
     kept: Sequence[Element],
     named: Callable[[str], Element | None],
 ) -> tuple[bool, str]:
@@ -73,13 +76,13 @@ def _verdict(
     while at is not None:
         if isinstance(at, Element):
             if is_dropped_control(at, named):
-                return False, Reason.CONTROL.value
+                return False, CutReason.CONTROL.value
             if at in cut:
                 return False, cut[at].value
             if at in kept:
                 return True, "the page" if at.tag == "body" else f"in the content: {_name(at)}"
         at = at.parent
-    return False, Reason.OUTSIDE.value
+    return False, CutReason.OUTSIDE.value
 
 
 def _name(element: Element) -> str:

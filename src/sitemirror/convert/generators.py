@@ -1,9 +1,9 @@
-"""Documentation generators, one TOML file each in `adapters/`: their class names and content selectors.
+"""Documentation generators: class names and content selectors, one TOML file each in `adapters/`.
 
-Adding a file is all that adding a generator takes. Matching dozens of class names on every page costs more than
-parsing it, so a generator's names are used only on pages whose head names it: in its generator meta element, or by the
-style sheets and scripts that it loads. A few are also looked for in the page itself, where no head names any: their
-pages are often put into a site's own frame. `common.toml` holds for every page.
+A new generator needs a new file and no code. Matching dozens of class names on every page costs more than parsing it,
+so the names of a generator are used only on pages whose head names it: in the generator meta element, or by the style
+sheets and scripts that it loads. A few are recognised by an element of the body if no head names them: their pages are
+often embedded in a site's own template. `common.toml` applies to every page.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _ADAPTERS: Final = Path(__file__).with_name("adapters")
 _COMMON: Final = "common.toml"
 _CLASS: Final = re.compile(r"\.[\w-]+")
 _ID: Final = re.compile(r"#[\w-]+")
-# Where menus, banners and the like are, if nothing else is said of them.
+# Elements that menus, banners and the like are made of.
 _BOXES: Final = ":is(div, article, section, aside, header, footer, nav, ul, ol, form, p, button, table, details)"
-_MOST_REMEMBERED: Final = 2000  # class attributes, from page to page
-_LONGEST_REMEMBERED: Final = 200  # characters of one
+_MOST_REMEMBERED: Final = 2000  # class attributes cached across pages
+_LONGEST_REMEMBERED: Final = 200  # characters of a cached one
 _Value = TypeVar("_Value")
 
 
 class ClassLookup(dict[str, _Value]):
-    """A cache of look-ups by class attribute. The pages of a manual have few, and many elements of each."""
+    """A cache of look-ups by class attribute; a manual has few distinct ones on many elements."""
 
     def __init__(self, look_up: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -56,28 +56,28 @@ class Tabs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generator:
-    """A generator: how its pages are recognised, and the names of their parts. See `docs/adapters.md`."""
+    """How pages of a generator are recognised, and the names of their parts; see `docs/adapters.md`."""
 
     name: str
     marks: tuple[str, ...] = ()
-    sign: str = ""  # an element that hardly any other pages have
-    needed: str = ""  # an element without which a mark proves nothing: others may have files of that name
+    sign: str = ""  # selects an element that hardly any other pages have
+    needed: str = ""  # a mark counts only with this element: other sites may have files of that name
     content: str = ""
-    around: str = ""  # the head of a section: the content holds all of these
-    is_body: bool = False  # what is left of the body without the chrome is content
-    heading: str = ""  # the page's title, where it stands outside the content
-    chrome: str = ""  # selects boxes that are never content
+    around: str = ""  # selects section heads: the content contains all of them
+    is_body: bool = False  # the content is the body without the chrome
+    heading: str = ""  # selects a title outside of the content
+    chrome: str = ""  # selects elements that are never content
     noise: str = ""
     unwrap: str = ""
     formulas: str = ""
-    marks_formulas: bool = False  # What stands between TeX's delimiters elsewhere is no formula.
+    marks_formulas: bool = False  # Text between TeX delimiters elsewhere is no formula.
     previous: str = ""
     next: str = ""
-    modified: str = ""  # when the page was last changed
+    modified: str = ""  # selects the date of the last change
     titles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     roles: Mapping[str, str] | None = None
-    everywhere: Mapping[str, str] | None = None  # roles that hold on every page: such a name has no second meaning
+    everywhere: Mapping[str, str] | None = None  # roles that apply to every page, since the name is unambiguous
     tabs: Mapping[str, Tabs] | None = None
     alerts: Mapping[str, str] | None = None
     languages: Mapping[str, str] | None = None
@@ -85,12 +85,12 @@ class Generator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The names of all generators that one page shows, and the common ones, put together."""
+    """The names of all generators of a page, merged with the common ones."""
 
     roles: Mapping[str, str]
-    """Class name → what an element with it is: admonition, tabs, listing, numbered, signature, footnote …"""
+    """Class name → role of an element: admonition, tabs, listing, numbered, signature, footnote …"""
     role_by_classes: ClassLookup[str | None]
-    """Class attribute → the same, by the first of its names that says so."""
+    """Class attribute → role, by the first of its names that has one."""
     tabs: Mapping[str, Tabs]
     alerts: Mapping[str, str]
     """Name of an admonition → GitHub alert."""
@@ -104,32 +104,32 @@ class Vocabulary:
 
 
 def recognise_generators(signature: str, body: Element) -> tuple[Generator, ...]:
-    """The generators that made a page. More than one is common: themes are built on one another."""
+    """Recognise the generators of a page; often several, since themes build on one another."""
     found = tuple(one for one in _named(signature) if not one.needed or body.select_one(one.needed) is not None)
     if found:
         return found
     signed = _signed()
-    # All at once, since hardly any page has one of them.
+    # One query for all, since hardly any page matches.
     if body.select_one(", ".join(one.sign for one in signed)) is None:
         return ()
     return tuple(one for one in signed if body.select_one(one.sign) is not None)
 
 
-@lru_cache(maxsize=64)  # The pages of a site load the same style sheets.
+@lru_cache(maxsize=64)  # Pages of a site share their style sheets.
 def _named(signature: str) -> tuple[Generator, ...]:
-    """The generators that a page's head names."""
+    """The generators named in a page's head."""
     return tuple(one for one in generators() if any(mark in signature for mark in one.marks))
 
 
 @cache
 def _signed() -> tuple[Generator, ...]:
-    """Those that are also looked for in the page itself."""
+    """The generators that can be recognised by an element of the body."""
     return tuple(one for one in generators() if one.sign)
 
 
 @cache
 def generators() -> tuple[Generator, ...]:
-    """Every generator that has a file, by its file's name."""
+    """All generators, in the order of their file names."""
     found = [entry for entry in _ADAPTERS.iterdir() if entry.name.endswith(".toml")]
     return tuple(
         read_generator(entry.read_text(encoding="utf-8"))
@@ -140,10 +140,10 @@ def generators() -> tuple[Generator, ...]:
 
 @lru_cache(maxsize=64)
 def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
-    """The names to look for on a page of these generators."""
+    """The vocabulary for a page of these generators."""
     common = read_generator(_ADAPTERS.joinpath(_COMMON).read_text(encoding="utf-8"))
     every = (common, *found)
-    # What costs nothing to look for is looked for even where the head does not give the generator away.
+    # Look-ups that cost nothing apply even if the head does not name the generator.
     known = (common, *generators())
     roles = _merged([*(one.everywhere for one in known), *(one.roles for one in every)])
     return Vocabulary(
@@ -162,8 +162,8 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
 
 
 def read_generator(text: str) -> Generator:
-    """A generator from its file. A name that means nothing is a mistake in the file, and said."""
-    import tomllib  # Not before the first page.
+    """Read a generator from the text of its file; raises `ValueError` for unknown keys."""
+    import tomllib  # loaded with the first page
 
     data = tomllib.loads(text)
     tabs: Sequence[Mapping[str, str]] = data.pop("tabs", ())
@@ -199,11 +199,11 @@ def read_generator(text: str) -> Generator:
 
 
 def _chrome(selectors: Sequence[str]) -> str:
-    """One selector for all; class names and ids count on boxes only."""
+    """Join chrome selectors; bare class names and ids match only block elements."""
     classes = [one for one in selectors if _CLASS.fullmatch(one)]
     ids = [one for one in selectors if _ID.fullmatch(one)]
     others = [one for one in selectors if one not in classes and one not in ids]
-    # The id of a section is made from its heading, and so may be any word.
+    # The id of a section comes from its heading and may be any word.
     of_classes = [f"{_BOXES}[class]:is({', '.join(classes)})"] if classes else []
     of_ids = [f"{_BOXES}[id]:is({', '.join(ids)}):not(section)"] if ids else []
     return ", ".join((*others, *of_classes, *of_ids))
@@ -214,7 +214,7 @@ def _by_name(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def any_of(selectors: Iterable[str]) -> str:
-    """One selector for all of them. Most are class names, which in one bracket take less than half the time."""
+    """Join selectors. Class names go into one `:is()`, which takes less than half the time."""
     every = list(selectors)
     classes = [one for one in every if _CLASS.fullmatch(one)]
     others = [one for one in every if one not in classes]

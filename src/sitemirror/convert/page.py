@@ -1,4 +1,4 @@
-"""Converts a page from bytes to Markdown: the order of the steps."""
+"""Convert a page from bytes to Markdown: the order of the steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sitemirror.convert.content.choose import (
     drop_hidden,
     drop_unrendered,
 )
-from sitemirror.convert.document import Document, decode, parse
+from sitemirror.convert.document import Document, decode_text, parse_html
 from sitemirror.convert.elements.inline import STYLED, convert_text_styles, limit_breaks
 from sitemirror.convert.elements.links import clean_links, collect_links, make_links_absolute
 from sitemirror.convert.elements.rules import convert_elements
@@ -24,8 +24,13 @@ from sitemirror.convert.elements.tables import make_rectangular
 from sitemirror.convert.generators import Vocabulary, recognise_generators, vocabulary
 from sitemirror.convert.hidden.characters import one_line, strip_invisible
 from sitemirror.convert.hidden.css import HidingRule, hiding_rules
-from sitemirror.convert.metadata.fields import Metadata, add_neighbours, read_metadata
-from sitemirror.convert.metadata.refresh import declared_refresh, refresh_target
+from sitemirror.convert.metadata.fields import (
+    Metadata,
+    add_neighbours,
+    declared_refresh,
+    read_metadata,
+    refresh_target,
+)
 from sitemirror.convert.render.renderer import render
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.links.resolve import Resolver
@@ -42,12 +47,12 @@ _LINES_WITH_A_TITLE: Final = 200
 def convert_html(
     html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
 ) -> Page:
-    """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise.
+    """Convert an HTML page; no page content makes it raise.
 
-    Raises `UsageError` for arguments that are not what they should be.
+    `charset` is the one in the Content-Type header. Raises `UsageError` for arguments of the wrong type.
     """
     chosen = _check_arguments(html, url, content, charset)
-    document = parse(html, url=url, charset=charset)
+    document = parse_html(html, url=url, charset=charset)
     body = document.body
     links: tuple[Link, ...] = ()
     urls = Resolver(document.base, document.tree.encoding)
@@ -60,10 +65,10 @@ def convert_html(
 
 def _check_arguments(html: object, url: object, content: Content | str, charset: object) -> Content:
     if not isinstance(html, str | bytes | bytearray | memoryview):
-        raise wrong_type("html", html, "bytes or text", hint="give the page itself")
+        raise wrong_type("html", html, "bytes or text", hint="pass the page, not its name")
     for name, value in (("url", url), ("charset", charset or "")):
         if not isinstance(value, str):
-            raise wrong_type(name, value, "text", hint='an empty one stands for "not known"')
+            raise wrong_type(name, value, "text", hint="use an empty string if it is unknown")
     try:
         return Content(content)
     except ValueError:
@@ -72,9 +77,9 @@ def _check_arguments(html: object, url: object, content: Content | str, charset:
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
-    """Converts a page that is parsed already, and takes its tree apart. `html` is what it was parsed from.
+    """Convert a parsed page, modifying its tree; `html` is the source it was parsed from.
 
-    Whoever wants the page's links reads them before: most of them are no part of its content.
+    Collect the page's links before, since most of them are not part of its content.
     """
     body = document.body
     rules = hiding_rules(document)
@@ -102,31 +107,37 @@ def _convert(
     metadata = add_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    cut, unseen = drop_chrome(body, document.beside, rules)
+    cut, css_hidden = drop_chrome(body, document.chrome, rules)
     names = vocabulary(generators)
     chosen = choose_content(body, content, generators, document)
-    drop_css_hidden(unseen, cut)
+    drop_css_hidden(css_hidden, cut)
     hidden_texts = count_hidden_texts(cut)
-    markdown, smuggled = _markdown(chosen, urls, names)
+    markdown, invisible = _markdown(chosen, urls, names)
     if not markdown:
-        # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
+        # A page of navigation alone, or a nav that was never closed: keep it all rather than nothing.
         if hidden_texts:
-            again = parse(html, url=document.url, charset=charset)
-            markdown, smuggled = _whole_body(again, urls, names, without_hidden=True)
+            again = parse_html(html, url=document.url, charset=charset)
+            markdown, invisible = _whole_body(again, urls, names, without_hidden=True)
         if not markdown:
-            again = parse(html, url=document.url, charset=charset)
-            markdown, smuggled = _whole_body(again, urls, names, without_hidden=False)
-    return _page(document, metadata, title, _drop_repeated_title(markdown), links, refresh, hidden_texts + smuggled)
+            again = parse_html(html, url=document.url, charset=charset)
+            markdown, invisible = _whole_body(again, urls, names, without_hidden=False)
+    markdown = _mark_leading_rule(_drop_repeated_title(markdown))
+    return _page(document, metadata, title, markdown, links, refresh, hidden_texts + invisible)
+
+
+def _mark_leading_rule(markdown: str) -> str:
+    """Write a leading rule with stars; with dashes it would be read as front matter."""
+    return f"***\n{markdown[4:]}" if markdown.startswith("---\n") else markdown
 
 
 def _drop_repeated_title(markdown: str) -> str:
-    """Without the second of two titles that say the same, as the manuals of Texinfo begin with."""
+    """Drop the second of two equal titles, with which Texinfo manuals begin."""
     title = markdown[: markdown.find("\n\n") + 2]
     return markdown[len(title) :] if title.startswith("# ") and markdown.startswith(title, len(title)) else markdown
 
 
 def describe_document(document: Document) -> Page:
-    """All that is known of a parsed page but its Markdown, which is left empty. May take scripts out of the tree."""
+    """Read everything but the Markdown of a parsed page; may remove scripts from the tree."""
     metadata = read_metadata(document)
     body = document.body
     title = metadata.title
@@ -141,7 +152,7 @@ def describe_document(document: Document) -> Page:
 
 
 def _heading(body: Element, urls: Resolver) -> str | None:
-    """The first heading, as the title of a page that has none."""
+    """The first heading, as the title of a page without one."""
     heading = body.find("h1")
     if heading is None:
         return None
@@ -150,27 +161,27 @@ def _heading(body: Element, urls: Resolver) -> str | None:
 
 
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
-    """Keeps a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
-    text, unseen = strip_invisible(decode(body, charset))
+    """Keep a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
+    text, invisible = strip_invisible(decode_text(body, charset))
     text = text.rstrip("\n")
-    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=unseen)
+    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=invisible)
 
 
 def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> tuple[str, int]:
-    """The Markdown of the chosen elements, and the number of invisible texts removed, as `render` returns it."""
+    """Convert the chosen elements to Markdown; also returns the number of invisible texts removed."""
     for element in elements:
         clean_links(element, urls)
         make_links_absolute(element, urls)
         convert_elements(element, urls, names)
-    text, unseen = render(elements)
+    text, invisible = render(elements)
     if "<table" in text:
-        # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
+        # A table with rows of unequal length became HTML; checking every row beforehand is slower.
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
                 make_rectangular(table)
         text, more = render(elements)
-        unseen += more
-    return text, unseen
+        invisible += more
+    return text, invisible
 
 
 def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, without_hidden: bool) -> tuple[str, int]:
@@ -188,7 +199,7 @@ def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, withou
 
 
 def _frameset(document: Document, metadata: Metadata) -> Page:
-    """A page that is only a frame for others: its links are those others."""
+    """Convert a frameset to a list of links to its frames."""
     urls = Resolver(document.base, document.tree.encoding)
     found: dict[str, str] = {}
     for frame in document.tree.find_all("frame", src=True):
@@ -229,7 +240,7 @@ def _page(
 
 
 def _first_heading(text: str) -> str | None:
-    """The first heading of a Markdown text, near enough: fenced code is left out."""
+    """The first heading of a Markdown text, outside of fenced code."""
     fence = before = ""
     for line in text.split("\n", _LINES_WITH_A_TITLE)[:_LINES_WITH_A_TITLE]:
         if found := _FENCE.match(line):

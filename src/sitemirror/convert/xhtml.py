@@ -1,6 +1,6 @@
-"""Writes a page that came as XML so that it says the same as HTML, which is what its copy is read as.
+"""Rewrite XHTML pages as HTML, since the saved copy is opened as HTML.
 
-In XML `<script src="x"/>` is a whole element. In HTML it is an open one that takes in the rest of the page.
+In XML `<script src="x"/>` is a complete element. In HTML it is a start tag, and the rest of the page becomes its text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 XHTML: Final = "application/xhtml+xml"
 
 _VOID: Final = frozenset(
-    b"area base br col embed hr img input link meta param source track wbr".split()  # which HTML closes by itself
+    b"area base br col embed hr img input link meta param source track wbr".split()  # HTML has no end tag for these.
 )
 _CLOSED: Final = re.compile(
     rb"<!--(?:.*?-->|.*)|<\?(?:.*?\?>|.*)"
     rb"|(?P<tag><(?:script|style)\b(?:[^>]*[^>/])?>)(?P<raw>.*?)(?P<end></(?:script|style)|\Z)"
-    rb"|<!\[CDATA\[(?P<said>.*?)(?:\]\]>|\Z)"
+    rb"|<!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)"
     rb"|<(?P<name>[A-Za-z][\w.-]*+)(?P<attributes>(?:\s++[^\s=/><\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
     re.DOTALL,
 )
@@ -29,9 +29,9 @@ _ROOT: Final = re.compile(rb"<html[\s>]")
 
 
 def as_html(page: bytes) -> bytes:
-    """`page` with an end tag for each element that is closed where it begins, and without sections of plain text.
+    """Rewrite self-closing elements and CDATA sections for an HTML parser.
 
-    What styles and scripts say is written as HTML reads it. A page without a doctype gets one: XML has no quirks.
+    Text of styles and scripts is unescaped. A page without a doctype gets one, since XML has no quirks mode.
     """
     root = _ROOT.search(page)
     if root is not None and b"<!doctype" not in page[: root.start()].lower():
@@ -40,7 +40,7 @@ def as_html(page: bytes) -> bytes:
 
 
 def charset_of(page: bytes) -> str | None:
-    """The charset by XML's rules where no header names one; `None` if there is a byte order mark."""
+    """The charset by XML's rules if no header names one; `None` if there is a byte order mark."""
     if page.startswith(_MARKS):
         return None
     found = _ENCODING.match(page)
@@ -48,8 +48,8 @@ def charset_of(page: bytes) -> str | None:
 
 
 def _opened(found: re.Match[bytes]) -> bytes:
-    if (said := found["said"]) is not None:
-        return said.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    if (cdata := found["cdata"]) is not None:
+        return cdata.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
     if (raw := found["raw"]) is not None:
         return found["tag"] + _as_raw(raw) + found["end"]
     name = found["name"]
@@ -64,7 +64,7 @@ def _as_raw(text: bytes) -> bytes:
         return b"".join(section.groups())
     if b"&" not in text or b"<![CDATA[" in text:
         return text
-    said = text
+    unescaped = text
     for escape, char in _ESCAPES:
-        said = said.replace(escape, char)
-    return text if b"</" in said or b"<!--" in said else said
+        unescaped = unescaped.replace(escape, char)
+    return text if b"</" in unescaped or b"<!--" in unescaped else unescaped

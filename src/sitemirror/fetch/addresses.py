@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sitemirror.events import Listener, Warned, nobody
 from sitemirror.reasons import Cause, Reason
-from sitemirror.urls import authority, parts
+from sitemirror.urls import origin, parts
 
 Address = IPv4Address | IPv6Address
 
@@ -56,12 +56,13 @@ _NOT_PUBLIC_6: Final = tuple(
     )
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-_MAX_CHECKED_HOSTS: Final = 1024
+_MAX_CHECKED_ORIGINS: Final = 1024
+_DEFAULT_PORTS: Final = (80, 443)  # of one site: http redirects to https
 _NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 def is_public(address: str | Address) -> bool:
-    """True for globally reachable unicast by IANA's registries. IPv4 inside IPv6 is judged as that IPv4 address."""
+    """True for globally reachable unicast by IANA's registries. IPv4 inside IPv6 counts as IPv4."""
     try:
         found = ip_address(address) if isinstance(address, str) else address
     except ValueError:
@@ -80,7 +81,7 @@ def is_public(address: str | Address) -> bool:
 
 @lru_cache(maxsize=1024)
 def literal(host: str) -> Address | None:
-    """The address that a URL's host spells out, if it does not name a machine. Hosts are normalised by `urls`."""
+    """The address that a URL's normalised host spells out; None for a name."""
     try:
         return ip_address(host.strip("[]"))
     except ValueError:
@@ -98,7 +99,8 @@ class AddressRefused(OSError):
 class AddressGuard(AbstractResolver):
     """Resolves names and opens sockets for the connector, and lets neither yield a forbidden address.
 
-    A start URL that itself lives on a private address exempts exactly the addresses it has when the run starts.
+    A start URL on a private address exempts the addresses that its host has when the run starts, at its own port alone:
+    another port of the same machine is another service. The default ports of http and https count as one.
     """
 
     def __init__(
@@ -113,56 +115,61 @@ class AddressGuard(AbstractResolver):
         self._resolver = resolver
         self._proxies = frozenset(_endpoint(url) for url in proxies)
         self._tell = on_event
-        self._exempt: set[Address] = set()
-        self._checked_hosts: set[str] = set()  # hosts that are no forbidden address literals
-        self._checked_targets: dict[str, str | None] = {}
+        self._exempt: set[tuple[Address, int]] = set()
+        self._checked_origins: set[str] = set()  # origins that are no forbidden address literals
+        self._checked_targets: dict[tuple[str, int], str | None] = {}
         self._proxy_addresses: set[tuple[Address, int]] = set()
 
     async def admit_start(self) -> None:
-        """Looks the start host up once, and exempts those of its addresses that are not public."""
+        """Resolve the start host once; exempt its addresses that are not public, at the start port."""
         host, port = _endpoint(self._start_url)
-        if (address := literal(host)) is not None:
-            addresses = [address]
-        else:
-            try:
-                found = await self._lookup(host, port, socket.AF_UNSPEC)
-            except OSError:
-                return  # The first request will say so.
-            addresses = [ip_address(entry["host"]) for entry in found]
-        self._exempt.update(address for address in addresses if not is_public(address))
+        for each in _DEFAULT_PORTS if port in _DEFAULT_PORTS else (port,):
+            if (address := literal(host)) is not None:
+                endpoints = [(address, each)]
+            else:
+                try:
+                    found = await self._lookup(host, each, socket.AF_UNSPEC)
+                except OSError:
+                    return  # The first request will say so.
+                endpoints = [(ip_address(entry["host"]), entry["port"]) for entry in found]
+            self._exempt.update(endpoint for endpoint in endpoints if not is_public(endpoint[0]))
+            if not self._exempt:
+                return
 
-    def allows(self, address: str | Address) -> bool:
-        """True if connections to this address are allowed."""
+    def allows(self, address: str | Address, port: int) -> bool:
+        """True if connections to this address and port are allowed."""
         if isinstance(address, str):
             try:
                 address = ip_address(address)
             except ValueError:
                 return False
-        return address in self._exempt or is_public(address)
+        return (address, port) in self._exempt or is_public(address)
 
     def check_literal(self, url: str) -> None:
         """Refuses a URL that spells out a forbidden address."""
-        host = authority(url)
-        if host in self._checked_hosts:
+        start = origin(url)
+        if start in self._checked_origins:
             return
-        if (address := literal(parts(url).host)) is not None and not self.allows(address):
-            raise AddressRefused(str(address))
-        if len(self._checked_hosts) >= _MAX_CHECKED_HOSTS:
-            self._checked_hosts.clear()
-        self._checked_hosts.add(host)
+        host, port = _endpoint(url)
+        if (address := literal(host)) is not None and not self.allows(address, port):
+            raise self._refuse(address, port)
+        if len(self._checked_origins) >= _MAX_CHECKED_ORIGINS:
+            self._checked_origins.clear()
+        self._checked_origins.add(start)
 
     async def check_target(self, url: str) -> None:
-        """For requests that a proxy will resolve and connect: refuses targets that are private as seen from here."""
+        """Refuse targets of proxied requests that are private as seen from here."""
         self.check_literal(url)
-        host, port = _endpoint(url)
-        if literal(host) is None and host not in self._checked_targets:
+        target = host, port = _endpoint(url)
+        if literal(host) is None and target not in self._checked_targets:
             try:
-                found = [entry["host"] for entry in await self._lookup(host, port, socket.AF_UNSPEC)]
+                found = await self._lookup(host, port, socket.AF_UNSPEC)
             except OSError:
                 found = []  # Behind a proxy, names often resolve nowhere but there.
-            self._checked_targets[host] = next((address for address in found if not self.allows(address)), None)
-        if (refused := self._checked_targets.get(host)) is not None:
-            raise AddressRefused(refused)
+            refused = (entry["host"] for entry in found if not self.allows(entry["host"], entry["port"]))
+            self._checked_targets[target] = next(refused, None)
+        if (address := self._checked_targets.get(target)) is not None:
+            raise self._refuse(address, port)
 
     def is_proxy(self, url: str) -> bool:
         """True if the URL points at a proxy itself, whose address is exempt."""
@@ -176,9 +183,9 @@ class AddressGuard(AbstractResolver):
         if (host, port) in self._proxies:
             self._proxy_addresses.update((ip_address(entry["host"]), port) for entry in found)
             return found
-        allowed = [entry for entry in found if self.allows(entry["host"])]
+        allowed = [entry for entry in found if self.allows(entry["host"], entry["port"])]
         if not allowed:
-            raise AddressRefused(found[0]["host"])
+            raise self._refuse(found[0]["host"], port)
         if len(allowed) < len(found):
             self._tell(Warned(f"{host} has addresses that are not public; they are not used"))
         return allowed
@@ -188,9 +195,16 @@ class AddressGuard(AbstractResolver):
         family, kind, protocol, _, endpoint = addr_info
         address = ip_address(endpoint[0])
         known_proxy = (address, endpoint[1]) in self._proxy_addresses or (str(address), endpoint[1]) in self._proxies
-        if not known_proxy and not self.allows(address):
-            raise AddressRefused(str(address))
+        if not known_proxy and not self.allows(address, endpoint[1]):
+            raise self._refuse(address, endpoint[1])
         return socket.socket(family=family, type=kind, proto=protocol)
+
+    def _refuse(self, address: str | Address, port: int) -> AddressRefused:
+        """The error for a forbidden address; with its port if that is what makes it one."""
+        shown = str(address)
+        if any(shown == str(exempt) for exempt, _ in self._exempt):
+            shown = f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
+        return AddressRefused(shown)
 
     async def _lookup(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
         name = host.rstrip(".").lower()

@@ -1,4 +1,4 @@
-"""Fetches one URL: one hop, within limits, always with an outcome. Redirects are followed by the caller."""
+"""Fetch one URL: one hop, within limits, always with an outcome. Callers follow redirects."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ from sitemirror.urls import authority
 KEEP_ALIVE: Final = 240.0
 """Seconds until an idle connection is closed; just below the common limit of firewalls."""
 
+_MAX_IDLE: Final = 64  # connections, besides one for each slot
 _PROBE: Final = 30.0  # seconds to find out whether a host is up
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
 
@@ -88,7 +89,7 @@ class Fetcher:
             "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "Accept-Encoding": ACCEPTED,
         }
-        self._connections = Connections()
+        self._connections = Connections(max_idle=_MAX_IDLE + settings.concurrency)
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
@@ -131,7 +132,7 @@ class Fetcher:
         wanted: Wanted | None = None,
         slot: Slot | None = None,
     ) -> Outcome:
-        """Requests `url`; retries only if the host asked for it or is down. Never raises for what a server does."""
+        """Request `url`; retry only if the host asks for it or is down. No response makes it raise."""
         host = authority(url)
         slots = self._slots.get(host)
         if slots is None:

@@ -1,10 +1,11 @@
-"""Takes content encodings off a body, a little at a time, so that a bomb costs neither memory nor time.
+"""Decode content encodings a little at a time, so that a bomb costs neither memory nor time.
 
 Every layer yields pieces of at most `STEP` bytes and is only asked for the next one when the last has been counted.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 import zlib
@@ -28,12 +29,15 @@ STEP: Final = 256 * 1024
 MOST_LAYERS: Final = 4
 MOST_MEMBERS: Final = 65_536  # of a gzip or zstd body: empty ones would cost time and never reach the size limit
 LARGEST_WINDOW_LOG: Final = 23  # RFC 9659: no more than 8 MB may be asked of a receiver
+SAMPLE: Final = 1024  # bytes that tell text from packed data
 ENOUGH_TO_TELL: Final = 64  # bytes: markup is markup by then
+ENOUGH_TO_TRY: Final = 32 * 1024  # bytes: an encoding without magic bytes has come to its first text by then
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 # Names that servers use for bodies without an encoding. S3 repeats how an upload was framed.
 _PLAIN: Final = frozenset({"", "identity", "none", "binary", "7bit", "8bit", "chunked", "aws-chunked"})
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _CHARSET: Final = re.compile(r"[a-z0-9][a-z0-9_-]{1,30}")
 
 
@@ -57,8 +61,8 @@ class UnknownEncoding(Exception):
         self.cause = Cause(reason, coding)
 
 
-class Layer(Protocol):
-    """One content encoding being taken off."""
+class EncodingLayer(Protocol):
+    """One content encoding being decoded."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -131,7 +135,7 @@ def _is_charset(name: str) -> bool:
     return True
 
 
-def _layer(name: str) -> Layer:
+def _layer(name: str) -> EncodingLayer:
     match name:
         case "gzip" | "x-gzip":
             return _Members("gzip", _begins_gzip, lambda: zlib.decompressobj(wbits=31), _inflated)
@@ -144,7 +148,7 @@ def _layer(name: str) -> Layer:
     raise UnknownEncoding(Reason.CONTENT_ENCODING, name)
 
 
-class _Stream(Protocol):
+class _Decompressor(Protocol):
     @property
     def eof(self) -> bool: ...
 
@@ -152,19 +156,19 @@ class _Stream(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-_S = TypeVar("_S", bound=_Stream)
+_S = TypeVar("_S", bound=_Decompressor)
 
 
 class _Members(Generic[_S]):
     """gzip or zstd: any number of members, one after the other.
 
-    A body that does not begin as one was never compressed: it passes as it is.
+    A body that does not begin as one was packed in another way, or not at all.
     """
 
     def __init__(
         self,
         name: str,
-        begins: Callable[[bytes], bool | None],  # None: cannot be told yet
+        begins: Callable[[bytes], bool | None],  # None: too few bytes
         begin: Callable[[], _S],
         undo: Callable[[_S, bytes, str], Iterator[bytes]],
     ) -> None:
@@ -173,13 +177,13 @@ class _Members(Generic[_S]):
         self._begin = begin
         self._undo = undo
         self._held = b""
-        self._plain = False
+        self._other: _Mislabelled | None = None
         self._stream: _S | None = None
         self._members = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
+        if self._other is not None:
+            yield from self._other.feed(data)
             return
         data = self._held + data
         self._held = b""
@@ -191,8 +195,8 @@ class _Members(Generic[_S]):
                     return
                 if not begins:
                     if self._members == 0:
-                        self._plain = True
-                        yield data
+                        self._other = _Mislabelled()
+                        yield from self._other.feed(data)
                     return  # Padding or noise after the last member: gunzip ignores it too.
                 if self._members >= MOST_MEMBERS:
                     raise CorruptBody(Reason.CORRUPT_BODY, self._name)
@@ -207,8 +211,68 @@ class _Members(Generic[_S]):
     def finish(self) -> Iterator[bytes]:
         if self._stream is not None:
             raise CorruptBody(Reason.TRUNCATED_BODY, self._name)
-        if self._held and self._members == 0:
+        if self._other is not None:
+            yield from self._other.finish()
+        elif self._held and self._members == 0:
             yield self._held
+
+
+class _Mislabelled:
+    """A body in another encoding than its header says: decoded if that makes a text, else unchanged."""
+
+    def __init__(self) -> None:
+        self._held: bytes | None = b""  # None: decided
+        self._layer: EncodingLayer | None = None  # None: not packed
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._held is not None:
+            data = self._held + data
+            if len(data) < ENOUGH_TO_TRY:
+                self._held = data
+                return
+            self._held, self._layer = None, _unpacking_layer(data, is_whole=False)
+        if self._layer is None:
+            yield data
+        else:
+            yield from self._layer.feed(data)
+
+    def finish(self) -> Iterator[bytes]:
+        if self._held is not None:
+            self._layer = _unpacking_layer(self._held, is_whole=True)
+            yield from (self._held,) if self._layer is None else self._layer.feed(self._held)
+        if self._layer is not None:
+            yield from self._layer.finish()
+
+
+def _unpacking_layer(data: bytes, *, is_whole: bool) -> EncodingLayer | None:
+    """Find the encoding that makes a text of `data`; None if it is text already, or none does."""
+    if _looks_like_text(data):
+        return None
+    for name, begins in (("gzip", _begins_gzip), ("zstd", _begins_zstd), ("deflate", None), ("br", None)):
+        if begins is not None and not begins(data):
+            continue
+        trial = _bare_layer(name)
+        text = b""
+        try:
+            for piece in trial.feed(data):
+                text += piece
+                if len(text) >= STEP:
+                    break
+            else:
+                if is_whole:
+                    text += b"".join(trial.finish())
+        except CorruptBody:
+            continue
+        if _looks_like_text(text):
+            return _bare_layer(name)
+    return None
+
+
+def _bare_layer(name: str) -> EncodingLayer:
+    """The layer of an encoding that the data is known to have."""
+    if name == "deflate":
+        return _Deflate()
+    return _Brotli() if name == "br" else _layer(name)
 
 
 class _Deflate:
@@ -236,7 +300,7 @@ class _Deflate:
 
 
 class _Brotli:
-    """Brotli. Its pieces may be up to twice `STEP`: the library doubles its buffer before it looks at the bound."""
+    """Brotli. Pieces may be twice `STEP`: the library doubles its buffer before it checks the limit."""
 
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
@@ -262,10 +326,10 @@ class _Brotli:
 
 
 class _Unmarked:
-    """Around an encoding without magic bytes: a body that is markup and does not decode was never compressed."""
+    """An encoding without magic bytes. Markup that does not decode was never compressed."""
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer: Layer | None = layer  # None: plain after all
+    def __init__(self, layer: EncodingLayer) -> None:
+        self._layer: EncodingLayer | None = layer  # None: plain after all
         self._head = b""
         self._doubtful = True  # as long as nothing has come out
 
@@ -303,13 +367,13 @@ class _Unmarked:
 
 
 class _PackedFile:
-    """gzip that is taken off only where the file inside is packed as well.
+    """gzip that is decoded only if the file inside is packed as well.
 
     Of `a.tar.gz` some servers say that it is a tar file, packed for the way; others do pack it for the way once more.
     """
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer: Layer | None = layer  # None: the file is as it should be
+    def __init__(self, layer: EncodingLayer) -> None:
+        self._layer: EncodingLayer | None = layer  # None: the file is as it should be
         self._held = b""
         self._doubtful = True
 
@@ -378,6 +442,18 @@ def _begins_zstd(data: bytes) -> bool | None:
 
 def _zstd() -> zstd.ZstdDecompressor:
     return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW_LOG})
+
+
+def _looks_like_text(data: bytes) -> bool:
+    """True for UTF-8 and for markup in any encoding that has ASCII in it."""
+    head = data[:SAMPLE]
+    if not head or _BINARY.search(head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _looks_like_markup(head)
+    return True
 
 
 def _looks_like_markup(data: bytes) -> bool:

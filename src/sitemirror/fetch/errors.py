@@ -1,4 +1,4 @@
-"""Turns exceptions of the network and of aiohttp into reasons. Nothing above this module handles those."""
+"""Turn exceptions of the network and of aiohttp into reasons; no module above handles them."""
 
 from __future__ import annotations
 

@@ -305,7 +305,7 @@ def _proxy(text: str) -> Proxy:
 
 
 class Trust:
-    """One TLS context, for a run or for several. A `ca_file` that cannot be used is wrong usage, and shows at once."""
+    """One TLS context for a run or several. Raises `UsageError` at once for an unusable `ca_file`."""
 
     def __init__(self, ca_file: Path | None) -> None:
         self._context = _context(ca_file) if ca_file is not None else None

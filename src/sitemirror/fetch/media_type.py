@@ -18,7 +18,7 @@ _UNKNOWN_TYPES: Final = frozenset({"*/*", "unknown/unknown", "application/unknow
 
 @lru_cache(maxsize=256)  # A site has a handful of them.
 def parse_content_type(header: str | None) -> tuple[str, str | None]:
-    """The media type, lower-case, and the charset label. `("", None)` where the header says nothing usable.
+    """The media type, lower-case, and the charset label; `("", None)` for an unusable header.
 
     Several Content-Type headers, or one with commas in it: the last valid one counts, and inherits the charset of an
     earlier one of the same type.
@@ -115,7 +115,24 @@ _MAGIC: Final = (
     (b"Rar!\x1a\x07", "application/vnd.rar"),
     (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
     (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"\xfd7zXZ\x00", "application/x-xz"),
+    (b"BZh", "application/x-bzip2"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"MZ", "application/vnd.microsoft.portable-executable"),
+    (b"\xca\xfe\xba\xbe", "application/java-vm"),
+    (b"\x00asm", "application/wasm"),
+    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+    (b"\x00\x01\x00\x00", "font/ttf"),
+    (b"OTTO", "font/otf"),
+    (b"ttcf", "font/collection"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"\xff\xf2", "audio/mpeg"),
 )
+_TAR_AT: Final = 257  # place of the letters "ustar"
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/avi"}
 
 
@@ -130,7 +147,7 @@ def sniff(head: bytes) -> str:
 
 
 def binary_type(head: bytes) -> str:
-    """The media type of a body that no header makes a page: its first bytes are those of another kind of file.
+    """The media type of a binary file that was sent as a page, by its first bytes.
 
     Empty for what may be text, also if it begins with the letters by which a file would be known.
     """
@@ -141,11 +158,13 @@ def binary_type(head: bytes) -> str:
 
 def _by_magic(head: bytes) -> str:
     for mark, name in _MAGIC:
-        # Two letters prove nothing: a text may begin with "BM".
-        if head.startswith(mark) and (len(mark) > 3 or _CONTROL.search(head)):
+        # Letters prove nothing: a text may begin with "BM". Nor do two bytes.
+        if head.startswith(mark) and (not (len(mark) < 3 or mark.isalnum()) or _CONTROL.search(head)):
             return name
     if head.startswith(b"RIFF") and head[8:12] in _RIFF:
         return _RIFF[head[8:12]]
+    if head.startswith(b"ustar", _TAR_AT):
+        return "application/x-tar"
     return "video/mp4" if head[4:8] == b"ftyp" else ""
 
 

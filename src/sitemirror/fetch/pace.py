@@ -1,9 +1,9 @@
-"""Rate limits, pauses, retries and outages. The only module that sleeps, so no delay is paid twice and none is lost.
+"""Rate limits, pauses, retries and outages. The only module that sleeps, so no delay is paid twice.
 
 A host is an authority (`example.com`, `example.com:8080`). Each has one pacer for every kind of request: robots.txt,
 sitemaps, pages, hops of a redirect and retries.
 
-A host that is down is told from a page that fails by failures in a row. It is paused for longer and longer, asked by
+Failures in a row mean that a host is down, not that a page fails. The host is paused for longer and longer, asked by
 one request at a time, and given up in the end. The first good answer ends the outage.
 """
 
@@ -484,7 +484,8 @@ async def wait_for_host(pace: Pace, url: str, lane: Lane, held: Sequence[Slot]) 
             await each.acquire()
 
 
-_DIGITS: Final = re.compile(r"[0-9]+")
+# Fractions, and several headers joined, are no valid Retry-After, but clear.
+_SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[ \t]*,[ \t]*[0-9]+(?:\.[0-9]*)?)*")
 
 # 52x and 530 are what CDNs say when the site behind them is down for a moment.
 _TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *range(520, 528), 529, 530})
@@ -501,13 +502,15 @@ def asks_to_wait(status: int, retry_after: str | None) -> bool:
 
 
 def parse_retry_after(value: str | None, now: datetime) -> float | None:
-    """Seconds that a Retry-After header asks for, at most `LONGEST_PAUSE`; None if it is invalid."""
+    """Seconds that a Retry-After header asks for, at most `LONGEST_PAUSE`; None if it is invalid.
+
+    Of several values the longest counts.
+    """
     if value is None:
         return None
     value = value.strip()
-    if _DIGITS.fullmatch(value):
-        # Python refuses to read numbers of thousands of digits.
-        return min(float(value), LONGEST_PAUSE) if len(value) < 20 else LONGEST_PAUSE
+    if _SECONDS.fullmatch(value):
+        return max(min(float(each), LONGEST_PAUSE) for each in value.split(","))
     try:
         when = parsedate_to_datetime(value)
         # A zone of "-0000" gives a naive time; HTTP dates are UTC whatever they say.

@@ -1,4 +1,4 @@
-"""A response while it is received: its head, its decoded body in pieces, and its meaning if it is no page."""
+"""A response while it is received: its head, its decoded body, its outcome if it is no page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ from sitemirror.fetch.transport import RawResponse, SessionResponse
 from sitemirror.model import Failed, Fetched, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
 from sitemirror.text import printable
-from sitemirror.urls import InvalidUrl, normalize, without_credentials
+from sitemirror.urls import InvalidUrl, normalize, parts, without_credentials
 
 MAX_DRAIN: Final = 64 * 1024
 """Bytes of an unneeded body that are read rather than opening a new connection."""
 
 DRAIN_SECONDS: Final = 2.0
+
+# What nginx and others send for names that they do not know.
+_ANY_BYTES: Final = "application/octet-stream"
+_MARKDOWN_ENDINGS: Final = (".md", ".markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Head:
 
 
 class Exchange:
-    """A request with its response, whose body has yet to be read. `on_end` is called once, when it is closed."""
+    """A request with its response, whose body has yet to be read. Closing it calls `on_end` once."""
 
     def __init__(
         self, url: str, response: RawResponse | SessionResponse, *, deadline: float, on_end: Callable[[], None]
@@ -148,6 +152,8 @@ class Exchange:
 def _head(url: str, response: RawResponse | SessionResponse) -> Head:
     headers = _headers(response.raw_headers)
     content_type, charset = _media_type(headers.get("content-type"))
+    if content_type == _ANY_BYTES and parts(url).path.lower().endswith(_MARKDOWN_ENDINGS):
+        content_type = "text/markdown"
     length = headers.get("content-length", "").partition(",")[0].strip()
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
     return Head(url, response.status, headers, content_type, charset, size)

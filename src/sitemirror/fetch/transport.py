@@ -3,7 +3,8 @@
 aiohttp's session prepares each request for much that ours do not have: a body, cookies, redirects, middleware. That
 takes longer than sending it. So a plain request is written to one of the session's connections here, and the session's
 own parser reads the response. That works with the versions in `KNOWN`, which `pyproject.toml` pins. With others,
-through a proxy and for unusual URLs the session does it all; nothing but time depends on that.
+through a proxy and for unusual URLs the session does it all; that costs time, and with other versions the parser's
+refusal of odd responses that browsers read, which `framing` repairs.
 
 Three habits of the session are corrected. It repeats a request by itself when a reused connection turns out closed,
 past the pacer. It takes a reset for the end of a body without a length, so half a page would pass for a whole one. And
@@ -24,6 +25,7 @@ import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+from sitemirror.fetch.framing import FramingRepair
 from sitemirror.fetch.identity import Proxy
 from sitemirror.urls import origin
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 KNOWN: Final = ("3.14.",)
 """Prefixes of the aiohttp versions whose internals are known. `tests/fetch/test_internals.py` checks them."""
+
+_MAX_SURPLUS: Final = 1024 * 1024  # bytes after a response until its connection is cut
 
 ParseError = HttpProcessingError
 """The error of aiohttp's parser, named here for the modules that must not know where it lives."""
@@ -59,14 +63,35 @@ class ConnectionDropped(Exception):
         self.reused = reused  # Open since an earlier request, so it may have been closed just as we sent.
 
 
-class Connections:
-    """The connections of one session, and which of them were used before."""
+def is_known_version() -> bool:
+    """True if the internals of this aiohttp are known."""
+    return aiohttp.__version__.startswith(KNOWN)
 
-    def __init__(self) -> None:
+
+class Connections:
+    """The connections of one session: which of them were used before, and which are idle.
+
+    A site of thousands of hosts would leave one idle connection for each, and a process may have only so many open
+    files. So of more than `max_idle` the one that has been idle for longest is closed.
+    """
+
+    def __init__(self, *, max_idle: int = 64) -> None:
         self._known: WeakSet[Any] = WeakSet()
+        self._idle: dict[ResponseHandler, None] = {}
+        self._max_idle = max_idle
+
+    def mark_idle(self, protocol: ResponseHandler) -> None:
+        """Notes that a response was received; may close another connection."""
+        if protocol.is_connected():
+            self._idle[protocol] = None
+            if len(self._idle) > self._max_idle:
+                oldest = next(iter(self._idle))
+                del self._idle[oldest]
+                oldest.close()
 
     def is_reused(self, protocol: ResponseHandler) -> bool:
         """True if the connection carried a request before. To be asked once for each request."""
+        self._idle.pop(protocol, None)
         if protocol in self._known:
             return True
         self._known.add(protocol)
@@ -80,6 +105,38 @@ class Connections:
             _connections = connections
 
         return WatchedResponse
+
+
+class RepairingParser:
+    """aiohttp's parser of one response behind the repair of its framing."""
+
+    def __init__(self, protocol: ResponseHandler, parser: Any, *, has_body: bool) -> None:
+        self._protocol = protocol
+        self._parser = parser
+        self._repair = FramingRepair(has_body=has_body)
+        self.pause_reading = parser.pause_reading
+        self.message_consumed = parser.message_consumed
+
+    def feed_data(self, data: bytes) -> tuple[Any, bool, bytes]:
+        repaired = self._repair.feed(data) if data else b""
+        if self._repair.must_close:
+            self._protocol.force_close()
+            if self._repair.surplus > _MAX_SURPLUS and self._protocol.transport is not None:
+                self._protocol.transport.abort()
+        if data and not repaired:
+            return (), False, b""
+        found: tuple[Any, bool, bytes] = self._parser.feed_data(repaired)
+        return found
+
+    def feed_eof(self) -> Any:
+        if held := self._repair.flush():
+            self._parser.feed_data(held)
+        return self._parser.feed_eof()
+
+
+def repair_framing(protocol: ResponseHandler, *, has_body: bool) -> None:
+    """Repair the next response of a connection. For known versions, before its first byte."""
+    protocol._parser = RepairingParser(protocol, protocol._parser, has_body=has_body)  # type: ignore[assignment]
 
 
 class SessionResponse(aiohttp.ClientResponse):
@@ -96,6 +153,8 @@ class SessionResponse(aiohttp.ClientResponse):
         if reused and protocol.should_close:
             # Unsolicited bytes arrived. They would be taken for the response to this request.
             raise ConnectionDropped(reused=reused)
+        if is_known_version():
+            repair_framing(protocol, has_body=self.method != "HEAD")
         try:
             await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -148,16 +207,19 @@ class RequestTemplate(NamedTuple):
 class RawResponse:
     """A response whose body has yet to be received."""
 
-    __slots__ = ("_connection", "_protocol", "content", "raw_headers", "status")
+    __slots__ = ("_connection", "_connections", "_is_released", "_protocol", "content", "raw_headers", "status")
 
     def __init__(
         self,
+        connections: Connections,
         connection: Connection,
         protocol: ResponseHandler,
         status: int,
         raw_headers: tuple[tuple[bytes, bytes], ...],
         content: aiohttp.StreamReader,
     ) -> None:
+        self._connections = connections
+        self._is_released = False
         self._connection = connection
         self._protocol = protocol
         self.status = status
@@ -169,7 +231,10 @@ class RawResponse:
         return connection_error(self._protocol)
 
     def release(self) -> None:
-        self._connection.release()
+        if not self._is_released:
+            self._is_released = True
+            self._connection.release()
+            self._connections.mark_idle(self._protocol)
 
 
 class Sender:
@@ -179,7 +244,7 @@ class Sender:
         self._session = session
         self._timeout = session.timeout
         self._connections = connections
-        self._is_known_version = aiohttp.__version__.startswith(KNOWN)
+        self._is_known_version = is_known_version()
         self._templates: dict[Key, RequestTemplate] = {}
 
     async def send(
@@ -241,9 +306,10 @@ class Sender:
                 max_field_size=MAX_HEADER_SIZE,
                 max_headers=MAX_HEADERS,
             )
+            repair_framing(protocol, has_body=method != "HEAD")
             transport.write(b"%b %b%b" % (method.encode(), _target(url, start), template.head))
             protocol.start_timeout()
-            return await _read_response(connection, protocol, reused=reused)
+            return await _read_response(self._connections, connection, protocol, reused=reused)
         except BaseException:
             if connection.transport is not None:
                 connection.transport.abort()  # Closing TLS waits for the server, perhaps until after the run.
@@ -270,7 +336,9 @@ class Sender:
         return template
 
 
-async def _read_response(connection: Connection, protocol: ResponseHandler, *, reused: bool) -> RawResponse:
+async def _read_response(
+    connections: Connections, connection: Connection, protocol: ResponseHandler, *, reused: bool
+) -> RawResponse:
     try:
         message, content = await protocol.read()
         while 100 <= message.code < 200 and message.code != 101:  # informational responses before the final one
@@ -282,7 +350,7 @@ async def _read_response(connection: Connection, protocol: ResponseHandler, *, r
             raise ConnectionDropped(reused=reused) from error
         raise
     fail_on_disconnect(protocol, content)
-    return RawResponse(connection, protocol, message.code, message.raw_headers, content)
+    return RawResponse(connections, connection, protocol, message.code, message.raw_headers, content)
 
 
 def _is_plain(url: str) -> bool:

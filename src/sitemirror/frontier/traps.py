@@ -12,10 +12,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
+from urllib.parse import unquote_plus
 
 from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import InvalidUrl, normalize
@@ -142,7 +144,7 @@ def _repeats(segments: list[str], limit: int) -> bool:
     return False
 
 
-# Session ids
+# Session ids and tracking parameters
 
 # Names that nothing but a session has; and names that a conference's or a newspaper's pages have too, so that only a
 # value as long and mixed as a session's counts: `?sid=12` is a story, `?sid=5e1f0a9b3c7d2e48` is a visit.
@@ -152,12 +154,61 @@ _VISIT: Final = (
     r"(?:(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])[A-Za-z0-9]{16,}+"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"
 )
-_PARAMETER: Final = rf"(?:amp;)?(?:(?:{_NAMES})(?:=.*)?|(?:{_SHARED_NAMES})={_VISIT}|s=[0-9a-f]{{32}})"
+# Where a visitor came from, for the site's statistics. The page is the same without them.
+_TRACKING: Final = (
+    r"utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|srsltid|_ga|_gl|fbclid|msclkid|yclid|ysclid|twclid|ttclid|igshid|igsh"
+    r"|mc_cid|mc_eid|mkt_tok|_hsenc|_hsmi|hsctatracking|vero_id|oly_enc_id|oly_anon_id|_openstat|s_kwcid|ef_id"
+)
+_PARAMETER: Final = rf"(?:amp;)?(?:(?:{_NAMES}|{_TRACKING})(?:=.*)?|(?:{_SHARED_NAMES})={_VISIT}|s=[0-9a-f]{{32}})"
 _IN_PATH: Final = (
     rf";(?:(?:{_NAMES})=[^;/]*|(?:{_SHARED_NAMES})={_VISIT}(?=[;/]|\Z))"
     r"|(?<=/)\((?:[A-Z]\([A-Za-z0-9_\-]+\))+\)(?:/|\Z)"  # ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
 )
-_HINTS: Final = ("sess", "sid=", "s=", "cfid", "cftoken", "zenid", "/(")  # one of them is in every URL with a session
+# One of them is in every URL with such a part.
+_HINTS: Final = [
+    "sess",
+    "sid=",
+    "s=",
+    "cfid",
+    "cftoken",
+    "zenid",
+    "/(",
+    "utm_",
+    "clid",
+    "gclsrc",
+    "braid",
+    "srsltid",
+    "_ga",
+    "_gl",
+    "igsh",
+    "mc_",
+    "mkt_tok",
+    "_hs",
+    "hscta",
+    "vero_id",
+    "oly_",
+    "_openstat",
+    "s_kwcid",
+    "ef_id",
+]
+
+
+class ParamRules(NamedTuple):
+    """Globs for the names of parameters that found links lose besides the known ones, and that they keep."""
+
+    strip: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+
+
+NO_RULES: Final = ParamRules()
+
+
+@lru_cache(maxsize=256)
+def _is_stripped(name: str, rules: ParamRules) -> bool | None:
+    """True or False if the rules say so; None leaves it to the known names."""
+    if any(fnmatchcase(name, glob) for glob in rules.keep):
+        return False
+    return True if any(fnmatchcase(name, glob) for glob in rules.strip) else None
 
 
 @cache
@@ -166,23 +217,27 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(_PARAMETER, re.IGNORECASE | re.DOTALL), re.compile(_IN_PATH, re.IGNORECASE)
 
 
-def without_session(url: str) -> str:
-    """Remove the session id from query and path of a normalised URL.
+def without_session(url: str, rules: ParamRules = NO_RULES) -> str:
+    """Remove session ids and tracking parameters from a link, as a normalised URL; `rules` change which.
 
     A site that sees no cookie puts a new session id into every link: the same pages under new URLs without end. The
-    crawler uses this URL instead.
+    crawler uses this URL instead. URLs that a sitemap lists or the user gives stay as they are.
     """
     if "?" not in url and ";" not in url and "/(" not in url:
         return url  # Nearly every link of every page, and a page's are looked at twice.
     lower = url.lower()
-    if not any(hint in lower for hint in _HINTS):
+    if not rules.strip and not any(hint in lower for hint in _HINTS):
         return url
     head, mark, query = url.partition("?")
     start = head.find("/", 8)
     origin, path = (head, "") if start < 0 else (head[:start], head[start:])
     parameter, in_path = _patterns()
     bare_path = in_path.sub("", path)
-    kept = [part for part in query.split("&") if parameter.fullmatch(part) is None]
+    kept = []
+    for part in query.split("&"):
+        stripped = _is_stripped(unquote_plus(part.partition("=")[0]), rules) if any(rules) else None
+        if not stripped and (stripped is False or parameter.fullmatch(part) is None):
+            kept.append(part)
     if bare_path == path and len(kept) == query.count("&") + 1:
         return url
     bare = origin + bare_path + ("?" + "&".join(kept) if mark and kept else "")
@@ -191,7 +246,7 @@ def without_session(url: str) -> str:
         again = normalize(bare)
     except InvalidUrl:
         return url
-    return again if again == url else without_session(again)
+    return again if again == url else without_session(again, rules)
 
 
 # Chains: months of a calendar go on without end, and so do two lists that link to each other. The pages of a blog's

@@ -1,1 +1,1 @@
-"""Links of pages, style sheets and Markdown: finding, rewriting and checking read one table of URL attributes."""
+"""Find, rewrite and check links of pages, style sheets and Markdown by one table of attributes."""

@@ -1,4 +1,4 @@
-"""Finds and rewrites the URLs of a style sheet: url() and image-set() in any spelling, and the string of an @import.
+"""Find and rewrite URLs of a style sheet: url(), image-set() and @import in any spelling.
 
 A scanner of CSS tokens, so that comments, strings and longer names that only look like a URL are skipped. Linear: what
 was skipped is never looked at again. Rewriting leaves all other bytes as they are.
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sitemirror.links.attributes import ASSET
 from sitemirror.links.found import Collector, PageLinks
-from sitemirror.links.resolve import Localizer, Relinker
+from sitemirror.links.resolve import Localizer, ReferenceRelinker
 from sitemirror.links.source import PLAIN, Coding, Edit, SourceText, apply, declared_by_css
 from sitemirror.links.values import Rewrite, rewrite_resource
 
@@ -114,13 +114,13 @@ def css_urls(css: str) -> Iterator[str]:
 
 
 def decode_css(css: bytes, charset: str | None = None) -> str:
-    """The text of a sheet: the byte order mark decides its charset, then the header, then `@charset`, then UTF-8."""
+    """Decode a style sheet: by byte order mark, header, `@charset`, or UTF-8, in this order."""
     source = SourceText(css, charset, declared_by_css)
     return source.decode(source.text).removeprefix("\ufeff")
 
 
 def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
-    """`css` with every URL replaced by the result of `target`, which gets it absolute, normalised, without fragment.
+    """Replace every URL of `css` by `target(url)`; the URL is absolute, normalised, without fragment.
 
     `url` is the address of the sheet, `charset` that of its Content-Type header, which the sheet then declares itself.
     """
@@ -132,7 +132,7 @@ def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[
 def relink_css(css: bytes, *, change: Callable[[str], str | None]) -> bytes:
     """A localised sheet with its links changed: `change` gets each as it is written, without its fragment."""
     source = SourceText(css, None, declared_by_css)
-    return source.edited(css_edits(source.text, source, Relinker(change).link))
+    return source.edited(css_edits(source.text, source, ReferenceRelinker(change).link))
 
 
 def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:

@@ -1,4 +1,4 @@
-"""The links found on a page or in a style sheet: each URL once, normalised, and why others cannot be fetched."""
+"""Links found on a page or in a style sheet: each URL once, normalised, and refused ones."""
 
 from __future__ import annotations
 

@@ -143,13 +143,13 @@ class PageElements:
 
 
 def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLinks:
-    """The links of the page at `url`, which is normalised. `charset` is the header's. Never raises; linear time."""
+    """Links of the page at the normalised `url`. `charset` is the header's. Never raises; linear time."""
     # A drawing may name its sheets before its first element, which for the parser is a comment.
     return tree_links(parse_page(html, charset), url=url, sheets=xml_style_sheets(html))
 
 
 def tree_links(tree: Document, *, url: str, sheets: Iterable[str] = ()) -> PageLinks:
-    """The same for a page that is parsed already, with its shadow roots as templates. Removes other templates.
+    """Links of a parsed page with its shadow roots as templates. Removes other templates.
 
     `sheets` are style sheets that no element names.
     """

@@ -1,4 +1,4 @@
-"""Reads Markdown with markdown-it-py: where its links are, what its headings say, which anchors it has; rewrites links.
+"""Find links, headings and anchors of Markdown with markdown-it-py; rewrite links.
 
 markdown-it-py does not say where a link is. Its rules pass on the text of a destination as they get it, so they are
 given strings that know their place in their block; the lines of the block give the place in the file.
@@ -61,15 +61,15 @@ class MarkdownText:
 
     def destinations(self) -> list[Destination]:
         """Every destination that the file names, in order: of links, images, autolinks and definitions."""
-        lines = _Lines(self._text)
-        found: list[tuple[_Placed, _Places]] = []
+        lines = _FileLines(self._text)
+        found: list[tuple[_Placed, _TextPlaces]] = []
         cell_end = 0
         for before, token in pairwise(self._tokens):
             if token.type == "tr_open":
                 cell_end = 0
             if token.type != "inline" or token.map is None:
                 continue
-            places: _Places | None = None
+            places: _TextPlaces | None = None
             if before.type in ("th_open", "td_open"):
                 places = lines.of_cell(token.content, token.map[0], cell_end)
                 cell_end = places.end
@@ -103,7 +103,7 @@ class MarkdownText:
         return _read_inline(token.content, self._env, self._nesting)
 
     def _urls(self, token: Token) -> Iterator[_Placed]:
-        """The destinations in a text. Those of definitions are elsewhere, and those in the text of an image unseen."""
+        """Link destinations in a text, without those of definitions and of links in image texts."""
         depth = 0
         for each in self._inline(token):
             url = each.attrs.get("src" if each.type == "image" else "href")
@@ -154,8 +154,8 @@ def _placed(url: str, source: str, start: int, end: int, *, is_autolink: bool = 
     return found
 
 
-class _Places:
-    """From offsets in a text to offsets in the file, for a text that the file breaks into lines with marks before."""
+class _TextPlaces:
+    """Map offsets in a text to offsets in the file, where each line may begin with block markers."""
 
     def __init__(self, starts: list[int], places: list[int], end: int = 0) -> None:
         self._starts = starts  # of pieces of the text
@@ -167,13 +167,13 @@ class _Places:
         return self._places[piece] + offset - self._starts[piece]
 
 
-class _Lines:
+class _FileLines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
-    def of_block(self, content: str, number: int) -> _Places:
-        """The places of a block's text whose first line has that number. Each of its lines ends a line of the file."""
+    def of_block(self, content: str, number: int) -> _TextPlaces:
+        """Map a block's text, from the line with that number; its lines end where lines of the file end."""
         starts: list[int] = []
         places: list[int] = []
         here = 0
@@ -183,16 +183,16 @@ class _Lines:
             places.append(self._text.rfind(bare, self._starts[number], self._end(number)))
             here += len(line) + 1
             number += 1
-        return _Places(starts, places)
+        return _TextPlaces(starts, places)
 
-    def of_cell(self, content: str, number: int, after: int) -> _Places:
-        """The same for a cell that begins after so many characters of its line, and has its pipes escaped there."""
+    def of_cell(self, content: str, number: int, after: int) -> _TextPlaces:
+        """Map the text of a table cell, whose pipes are escaped in the file."""
         begin = self._starts[number]
         place = self._text.find(content.replace("|", r"\|"), begin + after, self._end(number))
         pipes = [at for at, char in enumerate(content) if char == "|"]
         starts = [0, *pipes]
         places = [place, *(place + at + count for count, at in enumerate(pipes, start=1))]
-        return _Places(starts, places, place - begin + len(content) + len(pipes))
+        return _TextPlaces(starts, places, place - begin + len(content) + len(pipes))
 
     def _end(self, number: int) -> int:
         return self._starts[number + 1] if number + 1 < len(self._starts) else len(self._text)
@@ -212,7 +212,7 @@ class _Helpers:
         return found
 
 
-class _Reader(MarkdownIt):
+class _MarkdownReader(MarkdownIt):
     """markdown-it, which finds links and passes their destinations on as they are."""
 
     def __init__(self, max_nesting: int) -> None:
@@ -243,8 +243,8 @@ def _read_autolink(state: StateInline, silent: bool) -> bool:
 
 
 @cache
-def _reader(max_nesting: int) -> _Reader:
-    return _Reader(max_nesting)
+def _reader(max_nesting: int) -> _MarkdownReader:
+    return _MarkdownReader(max_nesting)
 
 
 # --- rewriting --------------------------------------------------------------------------------------------------------

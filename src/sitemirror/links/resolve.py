@@ -40,7 +40,7 @@ def is_local(reference: str) -> bool:
 
 
 def relative_link(from_path: str, to_path: str) -> str:
-    """The percent-encoded link from the file `from_path` to the file `to_path`, both POSIX paths in one tree."""
+    """The percent-encoded link between two files, both POSIX paths in one tree."""
     folder = from_path[: from_path.rfind("/") + 1]
     up = ""
     while not to_path.startswith(folder):
@@ -53,7 +53,7 @@ def relative_link(from_path: str, to_path: str) -> str:
 
 
 def linked_path(from_path: str, link: str) -> str | None:
-    """The path that `link`, percent-decoded, leads to from the file `from_path`; `None` if that leaves the tree."""
+    """The path that a decoded link leads to from `from_path`; None if it leaves the tree."""
     if link.startswith("/"):
         return None
     if not link:
@@ -63,7 +63,7 @@ def linked_path(from_path: str, link: str) -> str | None:
 
 
 class Resolver(dict[str, str | None]):
-    """The URLs of one page, by what the page calls them. A page repeats most of its links, so each is resolved once.
+    """The URLs of one page by reference. Pages repeat most links, so each is resolved once.
 
     The value is `None` where the URL has to stay as it is: `#fragment`, or no URL at all.
     """
@@ -141,7 +141,7 @@ class Resolver(dict[str, str | None]):
 
 
 class Localizer:
-    """Resolves references as a browser does and asks where they lead now. Pages repeat their links: asks once."""
+    """Resolve references as a browser does, and look up each target once."""
 
     def __init__(
         self, url: str, base: str, target: Callable[[str], str], encoding: Callable[[], str | None] = lambda: None
@@ -221,13 +221,13 @@ class Localizer:
         return found + fragment
 
 
-class Relinker:
+class ReferenceRelinker:
     """Changes references of a localised file as they are written."""
 
     def __init__(self, change: Callable[[str], str | None]) -> None:
         self._change = change
 
-    def based_on(self, _href: str) -> Relinker:
+    def based_on(self, _href: str) -> ReferenceRelinker:
         """Itself: references are not resolved."""
         return self
 

@@ -25,7 +25,7 @@ from sitemirror.links.attributes import (
     is_refresh,
 )
 from sitemirror.links.css import css_edits, rewrite_style
-from sitemirror.links.resolve import Localizer, Relinker, is_local
+from sitemirror.links.resolve import Localizer, ReferenceRelinker, is_local
 from sitemirror.links.source import PLAIN, Coding, Edit, SourceText, apply, declared_by_html, parsable
 from sitemirror.links.values import (
     Rewrite,
@@ -93,7 +93,7 @@ _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def localize_html(html: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
-    """`html` with every link replaced by the result of `target`, which gets it absolute, normalised, without fragment.
+    """Replace every link of `html` by `target(url)`; the URL is absolute, normalised, without fragment.
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
     `charset` that of its Content-Type header. Fragments are kept, and links that are no web addresses are left alone;
@@ -117,10 +117,10 @@ def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str
     It answers with the new text, or with `None` to leave the link as it is.
     """
     source = SourceText(html, charset, declared_by_html)
-    return source.edited(_edits(source.text, source, Relinker(change), _MAX_NESTING))
+    return source.edited(_edits(source.text, source, ReferenceRelinker(change), _MAX_NESTING))
 
 
-def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int) -> set[Edit]:
+def _edits(text: str, coding: Coding, links: Localizer | ReferenceRelinker, nesting: int) -> set[Edit]:
     """The edits that rewrite a page."""
     # Columns are offsets, since the parser is given a single line.
     tree = turbohtml.parse(parsable(text), allow_declarative_shadow_roots=False)
@@ -128,7 +128,7 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     counting = next((base for base in bases if base.closest("template:not([shadowrootmode])") is None), None)
     if counting is not None and (tag := _tag(text, counting)) is not None:
         links = links.based_on(tag["href"].decoded(coding))
-    page = _Page(text, coding, links, nesting)
+    page = _RewrittenPage(text, coding, links, nesting)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
     for start, end in xml_style_sheet_spans(text):
@@ -166,10 +166,10 @@ def _in_ascii(markup: str) -> str:
     return _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", markup)
 
 
-class _Page:
+class _RewrittenPage:
     """A page while it is edited."""
 
-    def __init__(self, text: str, coding: Coding, links: Localizer | Relinker, nesting: int) -> None:
+    def __init__(self, text: str, coding: Coding, links: Localizer | ReferenceRelinker, nesting: int) -> None:
         self.edits: set[Edit] = set()
         self._text = text
         self._coding = coding

@@ -1,4 +1,4 @@
-"""Bytes as text that is edited in place, so that whatever is not edited stays byte for byte as it was received.
+"""Text that is edited in place: all that is not edited keeps its bytes.
 
 One byte is one character here, whatever the charset: every charset of the web but UTF-16 and ISO-2022-JP leaves the
 ASCII characters that markup is made of alone. Only the few values that are looked at are decoded.
@@ -72,7 +72,7 @@ class SourceText:
     """A document as received: `text` to look at and to take offsets from, and the way back to bytes."""
 
     def __init__(self, body: bytes, charset: str | None, declared: Callable[[bytes], str]) -> None:
-        """`charset` is the Content-Type header's; `declared` finds the one that the document declares or looks like."""
+        """Decode a body. `charset` is the header's; `declared` finds that of the document."""
         self._body = body
         self._declared = declared
         self._codec = ""  # of `text` as a whole; empty where it is the bytes one by one
@@ -165,7 +165,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def parsable(text: str) -> str:
-    """`text`, as long as it is, in the form in which a parser's column is the offset: one line, no byte order mark."""
+    """Replace line ends and byte order mark by blanks, so that a parser's column is the offset."""
     flat = text.replace("\n", " ").replace("\r", " ")
     for mark in ("\xef\xbb\xbf", "\ufeff"):
         if flat.startswith(mark):

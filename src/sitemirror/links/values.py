@@ -1,4 +1,4 @@
-"""The syntaxes that URLs are written in: srcset, meta refresh, xml-stylesheet. Finds and rewrites their URLs.
+"""Find and rewrite URLs in srcset, meta refresh and xml-stylesheet.
 
 Rewriting works on the source's own characters: only the URL is decoded, and only the URL changes.
 """
@@ -48,7 +48,7 @@ _XML_PROLOG: Final = re.compile(r"(?:[^<]++|<!--(?:.*?-->|.*)|<[!?])*+", re.DOTA
 # --- srcset -----------------------------------------------------------------------------------------------------------
 
 
-class Candidate(NamedTuple):
+class ImageCandidate(NamedTuple):
     """One image of a srcset: where its URL is, and its width or density."""
 
     start: int
@@ -56,8 +56,8 @@ class Candidate(NamedTuple):
     size: float
 
 
-def srcset_candidates(srcset: str) -> Iterator[Candidate]:
-    """The images that a browser may choose from, by the algorithm of the HTML standard; invalid ones are skipped."""
+def srcset_candidates(srcset: str) -> Iterator[ImageCandidate]:
+    """Candidates of a srcset by the algorithm of the HTML standard, without invalid ones."""
     position = 0
     # Matched from where the last one ended, never searched for: a million commas must not be tried from each of them.
     while (match := _CANDIDATE.match(srcset, position)) is not None:
@@ -65,7 +65,7 @@ def srcset_candidates(srcset: str) -> Iterator[Candidate]:
         start, end = match.start("url"), match.start("url") + len(match["url"].rstrip(","))
         size = _size(match["descriptors"] or "")
         if start < end and size is not None:
-            yield Candidate(start, end, size)
+            yield ImageCandidate(start, end, size)
 
 
 def srcset_urls(srcset: str) -> Iterator[str]:
@@ -101,7 +101,7 @@ class Refresh(NamedTuple):
 
 
 def parse_refresh(content: str) -> Refresh | None:
-    """The refresh in a `content`, by the algorithm of the HTML standard. `None` if it has no URL: the page reloads."""
+    """The URL of a meta refresh by the algorithm of the HTML standard; None if the page reloads."""
     found = _REFRESH.match(content)
     if found is None:
         return None

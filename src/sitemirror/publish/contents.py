@@ -121,7 +121,7 @@ class OutlineHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class SitemapRow:
+class OutlineSitemap:
     """A sitemap that was found. `error` is empty when all was well."""
 
     url: str
@@ -133,7 +133,7 @@ def write_outline(
     file: Sink,
     header: OutlineHeader,
     *,
-    sitemaps: Iterable[SitemapRow],
+    sitemaps: Iterable[OutlineSitemap],
     rows: Callable[[int], Iterable[OutlineRow]],
 ) -> None:
     """Write the outline. `rows(n)` gives the URLs from the n-th on, sorted by their `order`."""
@@ -161,7 +161,7 @@ def _write_outline_head(file: Sink, header: OutlineHeader) -> None:
 
 
 def _outline_items(rows: Sequence[OutlineRow], host: str) -> list[str]:
-    """Format each row as a list item. Most URLs need no escaping, which one look at many rows tells."""
+    """Format each row as a list item. Many rows are checked for escaping at once, since few URLs need it."""
     first = rows[0][0]
     start = first[: first.find("/", 8)]
     if start.endswith("//" + host) and inline.all_ordinary([row[0] for row in rows], start + "/"):
@@ -188,7 +188,7 @@ def _notes(lastmod: str | None, priority: str | None) -> str:
 def write_listing(
     file: Sink, host: str, rows: Callable[[int], Iterable[Row]], items: Callable[[Sequence[Row]], Iterable[str]]
 ) -> None:
-    """Write every row as a list item under its folder's heading; `items` gives the Markdown of each, on one line."""
+    """Write each row as a list item under its folder's heading; `items` formats a row on one line."""
     url_of: Callable[[Row], str] = itemgetter(0)
     before = "\n- "
     for span in sections(rows, url_of, host):
@@ -218,7 +218,7 @@ def _heading_text(heading: Heading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a folder. All until the next heading of the same or a lower level belongs to it."""
+    """The heading of a folder. It extends to the next heading of the same or a lower level."""
 
     level: int
     """1 for the outermost folders."""
@@ -231,7 +231,7 @@ class Heading:
 
 
 def order(url: str) -> str:
-    """Sort key that keeps a folder's URLs together: host, then path, with "/" before every other character.
+    """Sort key that groups URLs by folder: host, then path, with "/" before all other characters.
 
     In SQL: `replace(substr(url, instr(url, '://') + 3), '/', char(1))`. The scheme is left out so that a site listed
     half with http and half with https is one tree; sort by the URL itself after this to decide between those.
@@ -240,7 +240,7 @@ def order(url: str) -> str:
 
 
 def folders(url: str, host: str) -> tuple[str, ...]:
-    """Return the folders of a normalised URL. Those of other hosts than `host` are in a folder `//<their host>`."""
+    """Return the folders of a normalised URL; on other hosts than `host` under a folder `//HOST`."""
     return _names(_folder(url), host)
 
 

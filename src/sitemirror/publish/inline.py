@@ -1,4 +1,4 @@
-"""Puts text from the network into Markdown so that it stays text.
+"""Escape text from the network for Markdown.
 
 A page chooses its own title and URL. Neither may open a link, a code span, a tag or a new line in the files we write,
 so every piece of foreign text in `_index.md`, an outline or a placeholder goes through here.
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from sitemirror.text import printable
 
 TITLE_LIMIT: Final = 300
-"""Longer titles are cut: a list item is one line to skim, and some pages put whole articles into their title."""
+"""Longer titles are truncated; some pages put whole articles into their title."""
 
 # Everything that CommonMark, GFM or GitHub's maths could take for markup in the middle of a line. An underscore inside
 # a word never is, and most paths with underscores have them there, so those stay readable. The first letter of a bare
@@ -25,7 +25,7 @@ _MARKUP: Final = re.compile(
     r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"
     r"|&(?=#?[A-Za-z0-9]{1,40};)"
 )
-# Most labels and URLs need nothing done to them, and there may be a million: one look tells.
+# Most labels and URLs need no escaping, and there may be a million: one match is enough.
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9 !\"#%'()+,\-./:;=?@^{}]*")
 _ORDINARY_URL: Final = re.compile(r"https?://[A-Za-z0-9!\"#%'+,\-./:;=?@^{}*$~_|\[\]]*")
 _ORDINARY_PATH: Final = re.compile(r"[A-Za-z0-9_.\-~/]*")
@@ -36,19 +36,19 @@ _NOT_IN_URLS: Final = re.compile(r"[^\x21-\x7e]+")
 
 
 def text(value: str, *, limit: int = sys.maxsize) -> str:
-    """`value` as inline Markdown that renders as exactly what `printable` shows of it, on one line."""
+    """Escape `value` as inline Markdown on one line that renders as `printable` shows it."""
     if len(value) <= limit and _ORDINARY.fullmatch(value):
         return value
     return _MARKUP.sub(_backslashed, printable(value, limit=limit))
 
 
 def title(value: str) -> str:
-    """A page's title as inline Markdown: runs of white space are one blank. Empty when nothing is left to read."""
+    """Escape a page's title as inline Markdown, with white space collapsed; may be empty."""
     return text(" ".join(value.split()), limit=TITLE_LIMIT)
 
 
 def link(label: str, url: str) -> str:
-    """A link to `url`; `label` is inline Markdown already. What is not http(s) is shown, never made clickable."""
+    """Link to `url` with `label`, which is inline Markdown. Other schemes than http(s) become text."""
     if _ORDINARY_URL.fullmatch(url):
         return f"[{label}]({url})"
     if not url.startswith(("https://", "http://")):
@@ -63,12 +63,12 @@ def all_ordinary(urls: Sequence[str], start: str) -> bool:
 
 
 def autolink(url: str) -> str:
-    """A link that shows its own URL, as it is spelled."""
+    """Link that shows its own URL."""
     return link(text(url), url)
 
 
 def file_link(label: str, path: str) -> str:
-    """A link to a file beside this one; `path` is POSIX and relative, `label` is inline Markdown already."""
+    """Link to a file; `path` is POSIX and relative, `label` is inline Markdown."""
     # Nothing but letters, digits, "_.-~" and "/" stays, so no viewer can read the path in another way.
     quoted = path if _ORDINARY_PATH.fullmatch(path) else quote(path.encode("utf-8", "surrogatepass"), safe="/")
     return f"[{label}]({quoted})"

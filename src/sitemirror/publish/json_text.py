@@ -1,6 +1,6 @@
-"""JSON for the files of a mirror. They hold what pages say of themselves, and people look at them in terminals.
+"""Serialise JSON for the files of a mirror, which contain foreign text and are read in terminals.
 
-Any reader gets the same text back: what a terminal or an editor would obey is spelled as an escape, nothing else is.
+Control characters that a terminal or an editor would obey are escaped, so parsers get the same text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Sink(Protocol):
 
 
 def json_bytes(value: object) -> bytes:
-    """`value` on one line, in UTF-8."""
+    """Serialise `value` on one line, in UTF-8."""
     try:
         data = orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -34,7 +34,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def write_list(file: Sink, name: bytes, elements: Iterable[object], *, last: bytes = b",\n") -> None:
-    """A list in an object, each element on a line of its own, so that a file in git shows which have changed."""
+    """Write a list in an object with each element on its own line, for readable diffs."""
     file.write(b'  "%b": [' % name)
     before = b"\n    "
     for element in elements:

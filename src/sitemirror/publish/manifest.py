@@ -1,4 +1,4 @@
-"""Write and read `_manifest.json`: every URL of a mirror, each accounted for exactly once.
+"""Write and read `_manifest.json`, which accounts for every URL of a mirror exactly once.
 
 Streamed with one element a line: a million pages need no memory, a diff in git shows the pages that changed, and grep
 finds one. (No `from __future__ import annotations`: writer and reader use the types of the fields.)
@@ -43,6 +43,13 @@ class ManifestHeader:
     source_url: str
     """The start URL."""
 
+    command: str | None = None
+    """The command that made it: mirror or crawl. Null in a manifest of an older version."""
+
+    options: dict[str, Any] | None = None
+    """The options of that command that are not the default, by name. Of passwords, headers, cookies, proxies and
+    certificates only the names are here, with null."""
+
     sitemap_url: str | None
     """The first sitemap; null for a mirror made without one."""
 
@@ -56,7 +63,7 @@ class ManifestHeader:
     """When it was done; null when it was interrupted."""
 
     complete: bool
-    """False when the run ended before its work did."""
+    """False if the run was interrupted or could not read everything."""
 
     total_pages: int
     """Pages of the site in scope: successful + failed + skipped + not_reached_count."""
@@ -71,7 +78,7 @@ class ManifestHeader:
     """The length of skips."""
 
     duplicates: int
-    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
+    """Listed URLs without a page of their own: they repeat another URL or resolve to the same page."""
 
     not_reached_count: int
     """The length of not_reached."""
@@ -96,7 +103,7 @@ class PageRow:
     """When the server last confirmed or sent it."""
 
     changed_at: str | None = None
-    """When it came with the content that it has now: at first, or with the last change."""
+    """When the server first sent the current content."""
 
     title: str | None = None
     """The page's title."""
@@ -114,16 +121,16 @@ class PageRow:
     """The server's Last-Modified header."""
 
     content_type: str | None = None
-    """Media type it was sent as."""
+    """Media type of the response."""
 
     final_url: str | None = None
-    """Where the URL led after redirects."""
+    """The URL after redirects."""
 
     canonical_url: str | None = None
-    """What the page calls its canonical URL."""
+    """The page's canonical URL."""
 
     aliases: tuple[str, ...] = ()
-    """Other URLs of the same page: redirects and twins with equal content."""
+    """Other URLs of the same page: redirects and duplicates."""
 
     alternates: Annotated[
         tuple[tuple[str, str], ...],
@@ -133,24 +140,24 @@ class PageRow:
     """The page in other languages, as the sitemap gives them (hreflang, URL). Left out when there are none."""
 
     html_path: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
-    """The file of its HTML, where both were saved. Left out otherwise."""
+    """The HTML file, if both formats were saved. Left out otherwise."""
 
     preferred_path: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
-    """The path its URL maps to, where another page has it. Left out otherwise."""
+    """The path its URL maps to, if another page has it. Left out otherwise."""
 
     hidden_texts: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
-    """How many pieces of text the Markdown lacks because nobody sees them on the page. Left out when there are none."""
+    """Number of hidden texts removed from the Markdown. Left out when there are none."""
 
     refresh_error: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
+    """Why the last update of the page failed; the copy on disk is older. Left out otherwise."""
 
     depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
-    """How many links it is away from the start page. Left out where it was not found by links."""
+    """Number of links from the start page. Left out if it was not found by links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
-    """A URL that could not be had."""
+    """A URL that failed."""
 
     __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
@@ -167,18 +174,18 @@ class FailureRow:
     """When it was last tried."""
 
     final_url: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Where it had been redirected to. Left out when it had not."""
+    """Target of its redirects. Left out without redirects."""
 
     redirects: Annotated[int, LEFT_OUT_WHEN_EMPTY] = 0
-    """How many redirects led there. Left out when there were none, or nobody knows."""
+    """Number of redirects to `final_url`. Left out if there were none or it is unknown."""
 
     depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
-    """How many links it is away from the start page. Left out where it was not found by links."""
+    """Number of links from the start page. Left out if it was not found by links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkipRow:
-    """A URL that is not wanted."""
+    """A URL that was skipped."""
 
     __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
@@ -186,16 +193,16 @@ class SkipRow:
     """The URL."""
 
     reason: str
-    """Why not."""
+    """The reason."""
 
     content_type: str | None = None
-    """Media type, where the server told."""
+    """Media type, if the server sent it."""
 
     size_bytes: int | None = None
-    """Size, where the server told."""
+    """Size, if the server sent it."""
 
     depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
-    """How many links it is away from the start page. Left out where it was not found by links."""
+    """Number of links from the start page. Left out if it was not found by links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +218,7 @@ class GoneRow:
     """Its file: POSIX, relative to the manifest's folder; null if it never had one."""
 
     since: str | None = None
-    """When it was first missed."""
+    """When it was first found missing."""
 
 
 def write_manifest(
@@ -302,7 +309,7 @@ def read_manifest(path: Path) -> Iterator[Item]:
 
 
 def placeholder_of(row: Element) -> str | None:
-    """Return the path of a failed or skipped URL's placeholder in the mirror's folder; `None` for other rows."""
+    """Return the path of the placeholder of a failed or skipped URL; `None` for other rows."""
     match row:
         case FailureRow():
             return f"_failed/{placeholder_name(row.url)}"
@@ -355,7 +362,7 @@ def _by_line(lines: Iterable[bytes]) -> Iterator[Item]:
 
 
 def _field(line: bytes) -> tuple[str, object]:
-    """Return name and value of a header's line, or the name of a list's first line; an empty name for others."""
+    """Parse a line of the header into name and value, or the first line of a list into its name."""
     text = line.strip().removesuffix(b",")
     found = _loads(b"{" + text + (b"]}" if text.endswith(b"[") else b"}"))
     if isinstance(found, dict) and len(found) == 1:
@@ -436,6 +443,10 @@ def _flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def _mapping(value: object) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None
+
+
 def _texts(value: object) -> tuple[str, ...] | None:
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else None
 
@@ -451,6 +462,7 @@ _READERS: Final[dict[Any, Callable[[object], object]]] = {
     int: _number,
     int | None: _number,
     bool: _flag,
+    dict[str, Any] | None: _mapping,
     tuple[str, ...]: _texts,
     tuple[tuple[str, str], ...]: _pairs,
 }

@@ -1,7 +1,7 @@
-"""Annotations for what the fields of files and reports promise beyond their types.
+"""Annotations that refine the types of fields in files and reports.
 
-pydantic makes the published schemas from them and checks files that are read back. A run only writes, and writes
-without it: it takes longer to load than most of what a run loads besides.
+pydantic generates the published schemas from them and checks files when they are read. A run only writes, without
+pydantic, which is slow to load.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A value that stands in the file in another form than in the program."""
+    """A value whose form in the file differs from that in the program."""
 
     schema: dict[str, Any]
 
@@ -46,7 +46,7 @@ class Written:
 
 NOT_NEGATIVE: Final = _NotNegative()
 LEFT_OUT_WHEN_EMPTY: Final = _LeftOut()
-"""The key is left out of the JSON when there is nothing to say."""
+"""The key is left out of the JSON if it is empty."""
 
 Count = Annotated[int, NOT_NEGATIVE]
 Amount = Annotated[float, NOT_NEGATIVE]

@@ -155,7 +155,7 @@ class UrlRow(NamedTuple):
 
 
 class SkippedRow(NamedTuple):
-    """A URL found on a page or sitemap and not fetched; `index_reason` gives reason and detail."""
+    """A URL found on a page or sitemap and not fetched; `index_reason` maps reason and detail."""
 
     ts: str
     url: str

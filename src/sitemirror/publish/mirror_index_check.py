@@ -1,7 +1,7 @@
 """Read `mirror-index.json` as a stream and check it against its format.
 
-An index has several URLs for each link of a site: hundreds of MB for a large one, and several times that in memory. So
-it is never loaded whole, in whatever layout it comes.
+The index of a large site has hundreds of MB and would need several times that in memory, so it is never loaded whole,
+whatever its layout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sitemirror.publish.mirror_index_format import ErrorEntry, Item, Meta, Skipp
 from sitemirror.text import printable
 
 MAX_VALUE: Final = 64 * 1024 * 1024
-"""Characters of one entry. More is refused, so that no file can take all memory."""
+"""Maximum characters of one entry, so that no file can exhaust the memory."""
 
 _LISTS: Final = ("items", "skipped_urls", "errors")
 _TYPED_EDGES: Final = "typed_out_edges"
@@ -43,8 +43,8 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One element of a section, by number or key; all of `meta`. A URL's referers come as `Links`."""
+class IndexEntry:
+    """One element of a section, by number or key; all of `meta`. A URL's referers come as `LinkList`."""
 
     section: str
     key: int | str
@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkList:
     """Some values of a list of URLs. A long list comes in several of these."""
 
     section: str
@@ -62,17 +62,17 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Misshapen:
-    """A value of another type than its place requires."""
+    """A value of the wrong type."""
 
     place: str
     required: str
 
 
-Piece = Section | Entry | Links | Misshapen
+Piece = Section | IndexEntry | LinkList | Misshapen
 
 
 class NotAnIndex(ValueError):
-    """The file is not JSON, or no object, or has an entry of unreasonable size."""
+    """The file is not a JSON object, or has an oversized entry."""
 
 
 def read_index(path: Path) -> Iterator[Piece]:
@@ -96,7 +96,7 @@ def read_index(path: Path) -> Iterator[Piece]:
 
 
 class _JsonStream:
-    """A pull parser. Whoever is given a member or element reads its value before asking for the next."""
+    """A pull parser. Callers must read the value of a member or element before the next one."""
 
     _decoder: Final = JSONDecoder(parse_constant=lambda name: _refuse(f"{name} is no value"))
 
@@ -188,12 +188,12 @@ class _JsonStream:
         if not found:
             _refuse("the file ends too early")
         if found not in allowed:
-            _refuse(f"{found!r} stands where one of {allowed!r} must")
+            _refuse(f"{found!r} is not one of {allowed!r}")
         self._at += 1
         return found
 
     def _read_more(self) -> bool:
-        """Read on, dropping the text up to here; False at the end of the file."""
+        """Read more, dropping the text up to here; False at the end of the file."""
         if self._ended:
             return False
         rest = self._text[self._at :]
@@ -215,7 +215,7 @@ def _section(stream: _JsonStream, name: str) -> Iterator[Piece]:
         yield Section(name)
         if stream.peek() == "[":
             for number in stream.elements():
-                yield Entry(name, number, stream.value())
+                yield IndexEntry(name, number, stream.value())
         else:
             yield _misshapen(stream, name, "a list")
     elif name in ("meta", "urls", "graph"):
@@ -223,7 +223,7 @@ def _section(stream: _JsonStream, name: str) -> Iterator[Piece]:
         if stream.peek() != "{":
             yield _misshapen(stream, name, "an object")
         elif name == "meta":
-            yield Entry("meta", "", stream.value())
+            yield IndexEntry("meta", "", stream.value())
         else:
             for key in stream.members():
                 yield from _url(stream, key) if name == "urls" else _edges(stream, key)
@@ -233,16 +233,16 @@ def _section(stream: _JsonStream, name: str) -> Iterator[Piece]:
 
 def _url(stream: _JsonStream, url: str) -> Iterator[Piece]:
     if stream.peek() != "{":
-        yield Entry("urls", url, stream.value())
+        yield IndexEntry("urls", url, stream.value())
         return
     entry: dict[str, object] = {}
     for name in stream.members():
         if name == "referers" and stream.peek() == "[":
             for values in stream.slices():
-                yield Links("urls", (url, "referers"), values)
+                yield LinkList("urls", (url, "referers"), values)
         else:
             entry[name] = stream.value()
-    yield Entry("urls", url, entry)
+    yield IndexEntry("urls", url, entry)
 
 
 def _edges(stream: _JsonStream, name: str) -> Iterator[Piece]:
@@ -267,7 +267,7 @@ def _edges(stream: _JsonStream, name: str) -> Iterator[Piece]:
 def _targets(stream: _JsonStream, section: str, keys: tuple[str, ...]) -> Iterator[Piece]:
     if stream.peek() == "[":
         for values in stream.slices():
-            yield Links(section, keys, values)
+            yield LinkList(section, keys, values)
     else:
         yield _misshapen(stream, section + "".join(f'["{key}"]' for key in keys), "a list")
 
@@ -318,18 +318,18 @@ class _Check:
             match piece:
                 case Section(name):
                     if name in self._seen:
-                        yield f"{printable(name)} stands twice"
+                        yield f"{printable(name)} occurs twice"
                     self._seen.add(name)
-                case Entry():
+                case IndexEntry():
                     yield from self._entry(piece)
-                case Links():
+                case LinkList():
                     yield from self._links(piece)
                 case Misshapen(place, required):
                     yield f"{printable(place, limit=300)} is not {required}"
         yield from (f"{name} is missing" for name in _REQUIRED if name not in self._seen)
         yield from self._sums()
 
-    def _entry(self, entry: Entry) -> Iterator[str]:
+    def _entry(self, entry: IndexEntry) -> Iterator[str]:
         place = _place(entry.section, entry.key)
         try:
             value = _adapter(entry.section).validate_python(entry.value)
@@ -360,7 +360,7 @@ class _Check:
         elif item["path"] == ".":
             self._root = (item["size"], item["items"])
 
-    def _links(self, links: Links) -> Iterator[str]:
+    def _links(self, links: LinkList) -> Iterator[str]:
         section, key = links.section, links.keys[0]
         for value in links.values:
             if not isinstance(value, str):

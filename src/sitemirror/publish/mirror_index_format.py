@@ -1,7 +1,7 @@
-"""Describe the format of `mirror-index.json`, version 1: each field's type, and whether it may be missing.
+"""Define the format of `mirror-index.json`, version 1: the type of each field, and if it is required.
 
-The published JSON Schema and the check of `sitemirror verify` are both made from these, so neither can say anything
-else. Fields that are not described here are allowed: additions do not change the version.
+The published JSON Schema and the check of `sitemirror verify` are both generated from these classes. Fields that are
+not described here are allowed: additions do not change the version.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Count = Annotated[int, Field(ge=0)]
 
 @with_config(_DESCRIBED)
 class Args(TypedDict):
-    """What the run was told."""
+    """Options of the run."""
 
     link_depth: NotRequired[int]
     """How many links deep the crawl goes: -1 = no limit, 0 = the start page and its assets."""
 
     same_domain: NotRequired[bool]
-    """Whether only the start host and its www twin are crawled."""
+    """True if only the start host and its www twin are crawled."""
 
     delay_seconds: NotRequired[float]
     """Seconds between two requests."""
@@ -58,10 +58,10 @@ class Args(TypedDict):
     """The User-Agent header."""
 
     post_process: NotRequired[bool]
-    """Whether links were made to work offline."""
+    """True if links were rewritten for offline use."""
 
     re_download_all: NotRequired[bool]
-    """Whether everything was fetched anew."""
+    """True if everything was fetched anew."""
 
     concurrency: NotRequired[int]
     """Requests in flight at once."""
@@ -112,7 +112,7 @@ class Translation(TypedDict):
 
 @with_config(_DESCRIBED)
 class PageMetaFields(TypedDict):
-    """What an HTML page says of itself."""
+    """Metadata of an HTML page."""
 
     title: NotRequired[str]
     """The title element."""
@@ -121,7 +121,7 @@ class PageMetaFields(TypedDict):
     """The description in its head."""
 
     canonical_url: NotRequired[str]
-    """What the page calls its canonical URL, absolute."""
+    """The page's canonical URL, absolute."""
 
     robots: NotRequired[str]
     """Its robots rules; several elements' are joined by commas."""
@@ -136,7 +136,7 @@ class PageMetaFields(TypedDict):
     """Headings of the second level, in the page's order."""
 
     word_count: NotRequired[Count]
-    """Words a reader sees, by white space."""
+    """Number of visible words, separated by white space."""
 
 
 @with_config(_DESCRIBED)
@@ -153,7 +153,7 @@ class DirItem(TypedDict):
     """Bytes of all files in it, at any depth."""
 
     name: str
-    """Last part of the path."""
+    """Last segment of the path."""
 
     ext: str
     """Empty."""
@@ -162,7 +162,7 @@ class DirItem(TypedDict):
     """Always dir."""
 
     section: str
-    """First part of the path; "." for the root."""
+    """First segment of the path; "." for the root."""
 
     items: Count
     """Files and directories in it, at any depth."""
@@ -182,7 +182,7 @@ class FileItem(TypedDict):
     """Bytes."""
 
     name: str
-    """Last part of the path."""
+    """Last segment of the path."""
 
     ext: str
     """Extension with its dot; empty if there is none."""
@@ -191,7 +191,7 @@ class FileItem(TypedDict):
     """page or asset."""
 
     section: str
-    """First part of the path; "." for a file in the root."""
+    """First segment of the path; "." for a file in the root."""
 
     mtime: Time
     """When the file on disk was last changed."""
@@ -206,10 +206,10 @@ class FileItem(TypedDict):
     """URL that the file was made from."""
 
     final_url: NotRequired[str]
-    """Where that URL led after redirects."""
+    """That URL after redirects."""
 
     http_status: NotRequired[int]
-    """Status of the last answer: 304 where the file is still what there is, an error's where its copy is kept."""
+    """Status of the last answer: 304 if unchanged, an error's if the copy was kept."""
 
     downloaded_at: NotRequired[Time]
     """When the server last sent or confirmed it."""
@@ -218,13 +218,13 @@ class FileItem(TypedDict):
     """The ETag header."""
 
     original_last_modified: NotRequired[str]
-    """The Last-Modified header as an ISO 8601 time, or as it was sent where it is none."""
+    """The Last-Modified header as an ISO 8601 time, or as received if it is not a date."""
 
     original_content_type: NotRequired[str]
     """The Content-Type header."""
 
     original_content_length: NotRequired[int | str]
-    """The Content-Length header as a number, or as it was sent where it is none."""
+    """The Content-Length header as a number, or as received if it is not one."""
 
     target_abs_path: str
     """Absolute path of the file."""
@@ -233,7 +233,7 @@ class FileItem(TypedDict):
     """Absolute path of the mirror's folder."""
 
     page_meta: NotRequired[PageMetaFields]
-    """What was read in the page; for HTML pages."""
+    """Metadata; for HTML pages."""
 
 
 Item = Annotated[DirItem | FileItem, Field(discriminator="type")]
@@ -241,19 +241,19 @@ Item = Annotated[DirItem | FileItem, Field(discriminator="type")]
 
 @with_config(_DESCRIBED)
 class UrlEntry(TypedDict):
-    """A URL: what the server said of it and where it is."""
+    """A URL, its response and its file."""
 
     url: str
     """The URL, as in the key."""
 
     final_url: NotRequired[str]
-    """Where it led after redirects."""
+    """The URL after redirects."""
 
     http_status: NotRequired[int]
-    """Status of the last answer: 304 where the file is still what there is, an error's where its copy is kept."""
+    """Status of the last answer: 304 if unchanged, an error's if the copy was kept."""
 
     headers: NotRequired[dict[str, str]]
-    """Headers of the answer that the file was made from, names in lower case; without cookies."""
+    """Response headers of the saved file, with names in lower case; without cookies."""
 
     downloaded_at: NotRequired[Time]
     """When the server last sent or confirmed it."""
@@ -262,7 +262,7 @@ class UrlEntry(TypedDict):
     """POSIX path from target_root that the URL maps to."""
 
     kind: UrlKind
-    """page, asset, or unknown where no answer told."""
+    """page, asset, or unknown without a response."""
 
     referers: NotRequired[list[str]]
     """URLs of the pages that link to it."""
@@ -271,10 +271,10 @@ class UrlEntry(TypedDict):
     """Links from the start page when it was first seen; 0 for the start page."""
 
     redirect_chain: NotRequired[list[str]]
-    """Each URL on the way from url to final_url, both included. Missing when it was not redirected. An extension."""
+    """Each URL from url to final_url, both included. Missing without redirects. An extension."""
 
     not_modified: NotRequired[bool]
-    """True when the last answer was 304: what is on disk is what there is. Missing otherwise. An extension."""
+    """True if the last response was 304. Missing otherwise. An extension."""
 
 
 @with_config(_DESCRIBED)
@@ -285,7 +285,7 @@ class Graph(TypedDict):
     """For each URL, the URLs it links to."""
 
     in_edges: dict[str, list[str]]
-    """For each URL, the URLs that link to it: out_edges the other way round."""
+    """For each URL, the URLs that link to it: out_edges reversed."""
 
     typed_out_edges: NotRequired[dict[str, dict[str, list[str]]]]
     """For each URL and attribute (href, src …), the URLs it links to by that attribute. An extension."""
@@ -300,7 +300,7 @@ _From = TypedDict(
 
 @with_config(_DESCRIBED)
 class SkippedUrl(_From):
-    """A URL that was met and not fetched."""
+    """A URL that was found and not fetched."""
 
     ts: Time
     """When it was skipped."""
@@ -309,15 +309,15 @@ class SkippedUrl(_From):
     """The URL."""
 
     reason: SkipReason
-    """Why."""
+    """The reason."""
 
     detail: NotRequired[str]
-    """Why, more exactly. An extension."""
+    """Details of the reason. An extension."""
 
 
 @with_config(_DESCRIBED)
 class ErrorEntry(TypedDict):
-    """Something that went wrong."""
+    """An error."""
 
     ts: Time
     """When."""
@@ -326,15 +326,15 @@ class ErrorEntry(TypedDict):
     """The URL that was tried."""
 
     stage: str
-    """What was being done: fetch, asset-download …"""
+    """The operation: fetch, asset-download …"""
 
     error: str
-    """What happened."""
+    """The error."""
 
 
 @with_config(_DESCRIBED)
 class MirrorIndex(TypedDict):
-    """`mirror-index.json`: what is on disk, where it came from, and how it hangs together."""
+    """`mirror-index.json`: files, their URLs and the links between them."""
 
     meta: Meta
     """The run that wrote this index."""
@@ -349,7 +349,7 @@ class MirrorIndex(TypedDict):
     """The links between the URLs."""
 
     skipped_urls: list[SkippedUrl]
-    """URLs that were met and not fetched."""
+    """URLs that were found and not fetched."""
 
     errors: list[ErrorEntry]
-    """What went wrong."""
+    """Errors."""

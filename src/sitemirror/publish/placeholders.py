@@ -1,20 +1,27 @@
-"""Write placeholders for failed and skipped URLs (`_failed/<hash>.md`, `_skipped/<hash>.md`) and `_failed.log` lines.
+"""Write placeholders for failed and skipped URLs, and the lines of `_failed.log`.
 
-Who looks for a page and finds none finds the reason instead.
+A placeholder, `_failed/<hash>.md` or `_skipped/<hash>.md`, has the reason why a URL has no page.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import md5
+from types import MappingProxyType
+from typing import Final
 
 from sitemirror.publish import inline
+from sitemirror.reasons import Reason, parse_reason
 from sitemirror.text import printable
+
+_ADVICE: Final[Mapping[Reason, str]] = MappingProxyType(
+    {Reason.TOO_LARGE: "To save it, run the same command with a larger --max-file-size MB."}
+)
 
 
 def placeholder_name(url: str) -> str:
-    """File name of a URL's placeholder: 64 bits, so two of a million URLs share one once in 30 million."""
+    """File name of a URL's placeholder: 64 bits, so a million URLs collide once in 30 million mirrors."""
     return md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16] + ".md"
 
 
@@ -25,7 +32,7 @@ def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_ur
         f"Attempts: {attempts:,}",
         f"Last tried: {inline.text(at)}",
     )
-    ending = "The next run of the same command tries this URL again. When it succeeds, this file goes away."
+    ending = "The next run of the same command retries this URL, and deletes this file if it succeeds."
     return _file("failed", url, final_url, facts, ending)
 
 
@@ -39,6 +46,7 @@ def skipped_placeholder(
     final_url: str | None = None,
 ) -> bytes:
     """Return the placeholder of a skipped URL, with type and size if the server sent them."""
+    reason_kind = parse_reason(reason).reason
     size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
     facts = (
         f"Reason: {inline.text(reason, limit=500)}",
@@ -46,12 +54,13 @@ def skipped_placeholder(
         f"Size: {size}",
         f"Seen: {inline.text(at)}",
     )
-    ending = "The mirror holds pages of text. Open the URL above for the original."
+    advice = f" {_ADVICE[reason_kind]}" if reason_kind in _ADVICE else ""
+    ending = f"This file is not part of the mirror. Open the URL above for the original.{advice}"
     return _file("skipped", url, final_url, facts, ending)
 
 
 def failed_line(at: str, url: str, error: str) -> bytes:
-    """One line of `_failed.log`: time, URL and error, separated by tabs. Tabs and line ends inside are spelled out."""
+    """Format a line of `_failed.log`: time, URL and error, separated by tabs, with tabs inside escaped."""
     return f"{printable(at)}\t{printable(url, limit=sys.maxsize)}\t{printable(error)}\n".encode()
 
 

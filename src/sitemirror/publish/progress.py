@@ -1,8 +1,8 @@
-"""`_progress.json` and `_checkpoint.json`: where a run stands, for whoever looks at the folder while it runs.
+"""Define `_progress.json` and `_checkpoint.json`, which show the progress of a run.
 
 Both are rewritten every hundred URLs and every ten seconds, so neither may grow with the site. A checkpoint names the
-sitemaps being read and the newest `COMPLETED_SHOWN` that are done; the ones before those are a number. (What a resumed
-run goes by is the state; the checkpoint says the same to people and to tools that know the older format.)
+sitemaps being read and the newest `COMPLETED_SHOWN` that are done; earlier ones are counted. A resumed run uses the
+state; the checkpoint is for people and for tools that know the older format.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _CHECKED: Final[ConfigDict] = {"extra": "ignore", "use_attribute_docstrings": Tr
 
 
 class CorruptFile(ValueError):
-    """The file's content is not what we write. The message says what is wrong with it."""
+    """The file is not a valid checkpoint. The message has the reason."""
 
 
 class SitemapState(StrEnum):
-    """How far the reading of a sitemap has come."""
+    """Progress of reading a sitemap."""
 
     COMPLETED = "completed"
     IN_PROGRESS = "in_progress"
 
 
 class SitemapType(StrEnum):
-    """Whether the site has one sitemap or an index of many."""
+    """One sitemap, or an index of many."""
 
     SINGLE = "single"
     INDEX = "index"
@@ -48,25 +48,25 @@ class Progress:
     __pydantic_config__: ClassVar[ConfigDict] = _CHECKED
 
     processed: Count
-    """URLs done, whatever became of them."""
+    """URLs done, with any result."""
 
     total: Count
-    """URLs there are."""
+    """Number of URLs."""
 
     elapsed_sec: Amount
     """Seconds since this run began."""
 
     eta_sec: Amount | None
-    """Seconds it will take yet; null while nobody can tell."""
+    """Estimated seconds left; null if unknown."""
 
     rate: Amount
     """URLs a second over the last minute."""
 
     failed: Count
-    """Of those processed: could not be had."""
+    """Of those processed: failed."""
 
     skipped: Count
-    """Of those processed: not wanted."""
+    """Of those processed: skipped."""
 
     def dump(self) -> bytes:
         """The file's bytes."""
@@ -80,13 +80,13 @@ class SitemapProgress:
     __pydantic_config__: ClassVar[ConfigDict] = _CHECKED
 
     url: str
-    """Where it is."""
+    """Its URL."""
 
     status: SitemapState
     """completed or in_progress."""
 
     urls_processed: Count
-    """URLs taken in from it so far."""
+    """URLs read from it so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +111,13 @@ class Checkpoint:
     """The newest completed sitemaps, then those being read."""
 
     sitemaps_completed_before: Count = 0
-    """Completed sitemaps that are not named above, because there are too many."""
+    """Completed sitemaps that are not listed above, because there are too many."""
 
     total_processed: Count
     """URLs processed."""
 
     total_expected: Count | None = None
-    """URLs there are; null while sitemaps are still being read."""
+    """Number of URLs; null while sitemaps are being read."""
 
     def dump(self) -> bytes:
         """The file's bytes."""
@@ -125,7 +125,7 @@ class Checkpoint:
 
 
 def check_checkpoint(data: bytes) -> None:
-    """Raises `CorruptFile` if this is no checkpoint. Nothing is read from one: the state knows all that it says."""
+    """Raise `CorruptFile` if this is not a checkpoint. Its content is not used: the state has it, too."""
     try:
         if _is_as_written(orjson.loads(data)):
             return

@@ -1,4 +1,4 @@
-"""Define the JSON reports that commands print: `list`, `mirror`, `crawl`, `--sites`, `verify`, and errors.
+"""Define the JSON reports of `list`, `mirror`, `crawl`, `--sites` and `verify`, and of errors.
 
 The docstrings of classes and fields are the descriptions in the published schemas.
 """
@@ -77,12 +77,12 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeShare(Reported):
-    """How much of the time one thing held the run up."""
+    """Share of the time that one cause limited the run."""
 
     limit: Limit
     """rate_limit: our own limit; asked_to_wait: 429, Retry-After or Crawl-delay; site: no answer yet; network: the
     rest of an answer; converter: pages being converted; disk: waiting for writes; sitemirror: the main process was
-    busy; machine: it was ready but got no processor (told by Linux only); other: none of them."""
+    busy; machine: it was ready but got no processor (known on Linux only); other: none of them."""
 
     seconds: Amount
     """Seconds on the clock. All shares together are the whole run."""
@@ -93,7 +93,7 @@ class TimeShare(Reported):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes(Reported):
-    """How long one stage took. Stages of different pages overlap, so the sums may exceed the run's time."""
+    """Time of one stage. Stages of different pages overlap, so their sum may exceed the run's time."""
 
     stage: Stage
     """Waits: rate_limit, asked_to_wait, answer (request until head), body, conversion (until a page's turn came and it
@@ -101,21 +101,21 @@ class StageTimes(Reported):
     converting (without the wait), saving, state (the queue, links found, records), publishing."""
 
     seconds: Amount
-    """All together."""
+    """In total."""
 
     count: Count
-    """How many times."""
+    """Number of times."""
 
     mean_sec: Amount
-    """Seconds for one."""
+    """Average seconds."""
 
     greatest_sec: Amount
-    """Seconds of the longest."""
+    """Longest seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth(Reported):
-    """How many there were at once."""
+    """Number in parallel."""
 
     of: Literal["requests", "conversions", "workers"]
     """requests: under way; conversions: pages being converted or waiting for it; workers: processes that are up."""
@@ -146,44 +146,44 @@ class PhaseTimes(Reported):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile(Reported):
-    """Where the time of a run went."""
+    """Result of --profile."""
 
     limit: Limit
-    """What held the run up the most: the greatest share."""
+    """The cause with the largest share."""
 
     explanation: Shown
-    """The same as a sentence, with what bears on it."""
+    """The same as a sentence, with the option that helps."""
 
     elapsed_sec: Amount
     """Seconds that were measured."""
 
     shares: tuple[TimeShare, ...]
-    """The run's time by what held it up, greatest first."""
+    """The run's time by cause, largest share first."""
 
     phases: PhaseTimes
-    """The run's time by what was done one after the other."""
+    """The run's time by phase."""
 
     stages: tuple[StageTimes, ...]
-    """The stages that came up."""
+    """The stages that occurred."""
 
     depths: tuple[Depth, ...]
-    """What was under way at once."""
+    """Operations in parallel."""
 
     cpu_sec: Amount
     """Processor seconds of the main process since it began."""
 
     workers_cpu_sec: float | None
-    """Processor seconds of the workers that are up; null where the system does not say."""
+    """Processor seconds of running workers; null if unknown."""
 
     peak_memory_mb: float | None
-    """Greatest memory of the main process in MB; null where the system does not say."""
+    """Peak memory of the main process in MB; null if unknown."""
 
     workers_peak_memory_mb: float | None
-    """The same for the workers, added up."""
+    """The same for all workers together."""
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
+    """Status of a run."""
 
     OK = "ok"
     PARTIAL = "partial"
@@ -192,7 +192,7 @@ class RunStatus(StrEnum):
 
 
 class SitemapStatus(StrEnum):
-    """How the reading of one sitemap ended."""
+    """Status of a sitemap."""
 
     OK = "ok"
     PARTIAL = "partial"
@@ -205,7 +205,7 @@ class SitemapReport(Reported):
     """One sitemap that was found."""
 
     url: Shown
-    """Where it is."""
+    """Its URL."""
 
     urls: Count
     """URLs read from it, repeats included."""
@@ -215,12 +215,12 @@ class SitemapReport(Reported):
     not_read: the run ended before it."""
 
     error: ShownIfGiven = None
-    """What was wrong with it. Left out when all was well."""
+    """The problem. Left out if there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListReport(Reported):
-    """What `sitemirror list` prints."""
+    """Report of `sitemirror list`."""
 
     status: RunStatus
     """ok; partial: a sitemap could not be read whole; interrupted: stopped by a signal; error: the run failed."""
@@ -247,18 +247,18 @@ class ListReport(Reported):
     """Seconds the run took."""
 
     warnings: ShownLines = ()
-    """What a person should know that did not stop the run."""
+    """Problems that did not stop the run."""
 
     error: ShownIfGiven = None
-    """What ended the run, in one sentence. Only with status error."""
+    """The error that ended the run. Only with status error."""
 
     hint: ShownIfGiven = None
-    """What to do about it. Only with status error."""
+    """A solution. Only with status error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorReport(Reported):
-    """What `sitemirror mirror` prints, also when it was interrupted or failed on the way."""
+    """Report of `sitemirror mirror`, also if it was interrupted or failed."""
 
     status: RunStatus
     """ok; partial: some pages failed or were not reached; interrupted: stopped by a signal; error: the run failed, or
@@ -280,22 +280,22 @@ class MirrorReport(Reported):
     """Pages and other files on disk, those of earlier runs included."""
 
     failed: Count
-    """Pages that could not be had; the next run tries them again."""
+    """Failed pages; the next run tries them again."""
 
     skipped: Count
-    """URLs that are not wanted: another content type, too large, out of scope."""
+    """Skipped URLs: another content type, too large, out of scope."""
 
     duplicates: Count
-    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
+    """Listed URLs without a page of their own: they repeat another URL or resolve to the same page."""
 
     not_reached: Count
-    """Pages the run did not come to; the next run goes on with them."""
+    """Pages that were not fetched; the same command resumes with them."""
 
     new: Count = 0
     """Of those successful: added by this run."""
 
     changed: Count = 0
-    """Of those successful: on disk before, and come with other content in this run."""
+    """Of those successful: saved before and changed in this run."""
 
     gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""
@@ -304,12 +304,26 @@ class MirrorReport(Reported):
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
     refresh_failed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Of those successful: copies that could not be brought up to date; the manifest says why in refresh_error. Left
+    """Of those successful: old copies that could not be updated; refresh_error in the manifest has the reason. Left
     out when there are none."""
+
+    out_of_scope: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those skipped: never requested, because scope, robots.txt or a trap limit excluded them. Left out when there
+    are none."""
+
+    failed_permanently: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those failed: with a reason that a retry does not change, such as HTTP 404. Left out when there are none."""
 
     failed_elsewhere: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those failed: found by a run for another start URL, and out of this one's scope, so that it did not try them.
     Left out when there are none."""
+
+    disallowed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """URLs that this run fetched although robots.txt disallows them: a sitemap lists them, or a listed page needs them.
+    Left out when there are none."""
+
+    disallowed_urls: Annotated[tuple[str, ...] | None, _SHOWN, LEFT_OUT_WHEN_EMPTY] = None
+    """The first hundred of them."""
 
     elapsed_sec: Amount
     """Seconds the run took."""
@@ -324,21 +338,21 @@ class MirrorReport(Reported):
     """Path of mirror-index.json. Left out when none was asked for."""
 
     warnings: ShownLines = ()
-    """What a person should know that did not stop the run."""
+    """Problems that did not stop the run."""
 
     error: ShownIfGiven = None
-    """What ended the run, in one sentence. Only with status error."""
+    """The error that ended the run. Only with status error."""
 
     hint: ShownIfGiven = None
-    """What to do about it. Only with status error."""
+    """A solution. Only with status error."""
 
     profile: Annotated[Profile | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Where the time went. Only with --profile."""
+    """What limited the speed. Only with --profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorReport(Reported):
-    """What a command prints when it failed before there was anything to count."""
+    """Report of a command that failed before there was anything to count."""
 
     status: Literal[RunStatus.ERROR] = RunStatus.ERROR
     """Always error."""
@@ -350,21 +364,21 @@ class ErrorReport(Reported):
     """The start URL as it was given, or the file named with --sites."""
 
     error: Shown
-    """What happened, in one sentence."""
+    """The error, in one sentence."""
 
     hint: Shown
-    """What to do about it; empty when there is nothing to advise."""
+    """A solution; empty if there is none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""
 
     warnings: ShownLines = ()
-    """What a person should know besides."""
+    """Further problems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SitesReport(Reported):
-    """What `sitemirror mirror --sites` and `crawl --sites` print, also when they were interrupted or sites failed."""
+    """Report of `mirror --sites` and `crawl --sites`, also if it was interrupted or sites failed."""
 
     status: RunStatus
     """ok; partial: some pages failed or were not reached; interrupted: stopped by a signal; error: a site failed."""
@@ -376,13 +390,13 @@ class SitesReport(Reported):
     """Sites in the list, each counted once: sites_ok + sites_partial + sites_interrupted + sites_failed."""
 
     sites_ok: Count
-    """Sites of which everything was saved."""
+    """Sites with status ok."""
 
     sites_partial: Count
-    """Sites of which some pages failed or were not reached."""
+    """Sites with status partial."""
 
     sites_interrupted: Count
-    """Sites that were stopped, or not begun; the same command goes on with them."""
+    """Sites that were stopped or not started; the same command resumes them."""
 
     sites_failed: Count
     """Sites that ended with an error."""
@@ -394,22 +408,22 @@ class SitesReport(Reported):
     """Pages and other files on disk, those of earlier runs included."""
 
     failed: Count
-    """Pages that could not be had; the next run tries them again."""
+    """Failed pages; the next run tries them again."""
 
     skipped: Count
-    """URLs that are not wanted: another content type, too large, out of scope."""
+    """Skipped URLs: another content type, too large, out of scope."""
 
     duplicates: Count
-    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
+    """Listed URLs without a page of their own: they repeat another URL or resolve to the same page."""
 
     not_reached: Count
-    """Pages the run did not come to; the next run goes on with them."""
+    """Pages that were not fetched; the same command resumes with them."""
 
     new: Count = 0
     """Of those successful: added by this run."""
 
     changed: Count = 0
-    """Of those successful: on disk before, and come with other content in this run."""
+    """Of those successful: saved before and changed in this run."""
 
     gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""
@@ -418,27 +432,34 @@ class SitesReport(Reported):
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
     refresh_failed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Of those successful: copies that could not be brought up to date; the manifest says why in refresh_error. Left
+    """Of those successful: old copies that could not be updated; refresh_error in the manifest has the reason. Left
     out when there are none."""
+
+    out_of_scope: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those skipped: never requested, because scope, robots.txt or a trap limit excluded them. Left out when there
+    are none."""
+
+    failed_permanently: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those failed: with a reason that a retry does not change, such as HTTP 404. Left out when there are none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""
 
     sites: tuple[MirrorReport | ErrorReport, ...]
-    """How each site ended, in the order of the list."""
+    """Report of each site, in the order of the list."""
 
     warnings: ShownLines = ()
-    """What a person should know that is not about one site."""
+    """Problems that are not about a single site."""
 
     error: ShownIfGiven = None
     """Which sites failed, in one sentence. Only with status error."""
 
     hint: ShownIfGiven = None
-    """What to do about it. Only with status error."""
+    """A solution. Only with status error."""
 
 
 class ProblemKind(StrEnum):
-    """What can be wrong with a mirror."""
+    """Kinds of problems of a mirror."""
 
     MISSING = "missing"
     CHANGED = "changed"
@@ -457,7 +478,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyProblem(Reported):
-    """One thing that is wrong."""
+    """One problem."""
 
     kind: ProblemKind
     """missing, changed, unreadable: a file; orphan: a file that no URL accounts for; link, anchor: a local link that
@@ -465,15 +486,15 @@ class VerifyProblem(Reported):
     header; path: a path that no mirror has; manifest, index: the file itself; unfinished: a run has not ended."""
 
     where: Shown
-    """The file or the URL that is concerned."""
+    """The file or URL."""
 
     message: Shown
-    """What is wrong with it."""
+    """The problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedCounts(Reported):
-    """How much was looked at."""
+    """Number of checked items."""
 
     mirrors: Count = 0
     """Mirrors in the folder."""
@@ -488,15 +509,15 @@ class VerifiedCounts(Reported):
     """Local links, each once a file."""
 
     anchors: Count = 0
-    """Places in pages that these links lead to."""
+    """Anchors that these links lead to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport(Reported):
-    """What `sitemirror verify` prints."""
+    """Report of `sitemirror verify`."""
 
     status: Literal[RunStatus.OK, RunStatus.ERROR]
-    """ok: nothing is wrong; error: something is."""
+    """ok: no problem; error: at least one problem."""
 
     command: Literal["verify"] = "verify"
     """The command that ran."""
@@ -505,28 +526,28 @@ class VerifyReport(Reported):
     """The folder that was checked, as it was given."""
 
     complete: bool
-    """False when a run ended before its work did; what there is can be right all the same."""
+    """False if a run was interrupted; its files can be intact all the same."""
 
     checked: VerifiedCounts
-    """What the check has covered."""
+    """Counts of checked files, links and anchors."""
 
     problems_total: Count
-    """How many problems there are."""
+    """Number of problems."""
 
     problems: tuple[VerifyProblem, ...]
     """The first thousand of them."""
 
     elapsed_sec: Amount
-    """Seconds it took."""
+    """Duration in seconds."""
 
     warnings: ShownLines = ()
-    """What a person should know that is not wrong."""
+    """Notes that are not problems."""
 
     error: ShownIfGiven = None
-    """What was found, in one sentence. Only with status error."""
+    """Summary of the problems. Only with status error."""
 
     hint: ShownIfGiven = None
-    """What to do about it. Only with status error."""
+    """A solution. Only with status error."""
 
 
 Report = ListReport | MirrorReport | SitesReport | VerifyReport | ErrorReport

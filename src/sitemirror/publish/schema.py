@@ -1,6 +1,6 @@
-"""JSON Schemas of what we print and write, made from the code so that they cannot say anything else.
+"""Generate the JSON Schemas of reports and files from their classes.
 
-`python -m sitemirror.publish.schema docs/schema` writes them anew.
+`python -m sitemirror.publish.schema docs/schema` regenerates them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class _Lists:
     """Pages on disk."""
 
     failures: list[FailureRow]
-    """URLs that could not be had."""
+    """Failed URLs."""
 
     skips: list[SkipRow]
-    """URLs that are not wanted."""
+    """Skipped URLs."""
 
     gone: list[GoneRow]
     """Pages on disk that no sitemap lists any more."""
 
     not_reached: list[str]
-    """URLs the run did not come to."""
+    """URLs that were not fetched."""
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -61,7 +61,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Knows that some keys are not always there."""
+    """Schema generator that makes omitted keys optional."""
 
     def field_is_required(
         self, field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField, total: bool
@@ -77,7 +77,7 @@ def _schema(kind: Any) -> dict[str, Any]:
 
 
 def _manifest() -> dict[str, Any]:
-    """The header's fields and the lists beside them: the writer has them apart because it never holds the lists."""
+    """Fields of the manifest: the header and the lists, which the writer streams separately."""
     header, lists = _schema(ManifestHeader), _schema(_Lists)
     return {
         **header,
@@ -90,7 +90,7 @@ def _manifest() -> dict[str, Any]:
 
 
 def write_schemas(folder: Path) -> None:
-    """Writes `<name>.schema.json` files, the same bytes on every system."""
+    """Write the `<name>.schema.json` files, with the same bytes on every system."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():
         text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

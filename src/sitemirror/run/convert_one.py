@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
+from sitemirror.convert.document import decode_text, parse_html
 from sitemirror.convert.explain import Explained
 from sitemirror.convert.explain import explain as explain_html
 from sitemirror.convert.xhtml import XHTML, as_html
@@ -20,6 +21,7 @@ from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Pag
 from sitemirror.reasons import Reason
 from sitemirror.run.start import MAX_HOPS, advice, unreachable
 from sitemirror.settings import Content
+from sitemirror.text import is_readable
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
@@ -60,7 +62,7 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> PageInput:
         outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
         match outcome:
             case Fetched(status=status) if status in NO_CONTENT:
-                raise NoPage(f"{url} cannot be had: HTTP {status}: no content", hint="give the address of a page")
+                raise NoPage(f"cannot fetch {url}: HTTP {status}: no content", hint="give the address of a page")
             case Fetched():
                 page = _fetched(outcome)
                 refresh = page.convert(Content.FULL).refresh if _REFRESH.search(outcome.body) else None
@@ -76,14 +78,14 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> PageInput:
                 raise unreachable(url, outcome)
             case Failed():
                 hint = "try again later" if outcome.transient else advice(outcome)
-                raise NoPage(f"{url} cannot be had: {outcome.text}", hint=hint)
+                raise NoPage(f"cannot fetch {url}: {outcome.text}", hint=hint)
             case Skipped(reason=reason):
                 hint = "give the address of a page"
                 if reason is Reason.TOO_LARGE:
                     hint = "allow larger pages with --max-file-size"
-                raise NoPage(f"{url} cannot be converted: {outcome.text}", hint=hint)
+                raise NoPage(f"cannot convert {url}: {outcome.text}", hint=hint)
             case NotModified():  # although the request was not conditional
-                raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
+                raise NoPage(f"cannot fetch {url}: HTTP 304", hint="try again later")
     raise NoPage(f"{asked[0]} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
 
 
@@ -161,6 +163,11 @@ def _fetched(found: Fetched) -> PageInput:
     if binary := binary_type(found.body):
         raise NoPage(f"{found.url} cannot be converted: it is {binary}", hint="give a page's address")
     body = as_html(found.body) if found.content_type == XHTML else found.body
+    charset = found.charset
+    if kind is PageKind.HTML:
+        charset = parse_html(body, url=found.url, charset=charset).tree.encoding
+    if not is_readable(decode_text(body, charset)):
+        raise NoPage(f"{found.url} cannot be converted: it is binary data", hint="give a page's address")
     return PageInput(body, found.url, kind, found.charset)
 
 

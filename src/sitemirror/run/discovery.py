@@ -50,9 +50,11 @@ _SCOPE_HINTS: Final = {
     Reason.DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
     Reason.OUTSIDE_START: "--whole-site lifts the start path",
     Reason.NOT_INCLUDED: (
-        "a glob is for the whole path, as in /docs/*; `sitemirror list` without --include-path shows all"
+        "globs match the whole path, e.g. /docs/*; `sitemirror list` without --include-path lists all"
     ),
-    Reason.EXCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --exclude-path shows all",
+    Reason.URL_NOT_INCLUDED: "globs match the whole URL, e.g. https://example.com/docs/*",
+    Reason.URL_EXCLUDED: "globs match the whole URL, e.g. *?print=*; `sitemirror list` without --exclude lists all",
+    Reason.EXCLUDED: "globs match the whole path, e.g. /docs/*; `sitemirror list` without --exclude-path lists all",
 }
 
 

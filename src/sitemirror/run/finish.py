@@ -6,7 +6,7 @@ import asyncio
 import json
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from typing import Any, Final
@@ -15,7 +15,8 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
-from sitemirror.events import PageFailed
+from sitemirror.events import PageFailed, PageGone
+from sitemirror.frontier.traps import ParamRules
 from sitemirror.publish.contents import write_contents
 from sitemirror.publish.file_names import CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
@@ -264,7 +265,10 @@ async def publish(end: End, status: RunStatus) -> Published:
         failpoint.reached("run-finished")
     whole = complete and not end.listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, end.listing, report, counts, whole)
-    header = writer.header()
+    header = replace(writer.header(), command=plan.command, options=session.settings.to_remember())
+    for url, path, since in report.gone() if counts.gone else ():
+        if since is not None and since >= run.started_at:
+            session.emit(PageGone(url, path or ""))
     manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One wait for the disk.
     changes = report.changes(run.number)
     return Published(
@@ -338,7 +342,11 @@ def _log_failures(end: End) -> None:
 async def _relink_html(session: Session, state: State, tree: Tree) -> None:
     from sitemirror.run.relink_html import localize
 
-    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch)
+    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
+
+
+def _params(session: Session) -> ParamRules:
+    return ParamRules(session.settings.strip_params, session.settings.keep_params)
 
 
 async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Plan) -> None:
@@ -347,7 +355,7 @@ async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Pla
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally
 
-        await link_locally(tree, pages, session.watch)
+        await link_locally(tree, pages, session.watch, _params(session))
     elif plan.markdown and pages.has_local_links():
         from sitemirror.run.relink_markdown import link_to_the_site
 

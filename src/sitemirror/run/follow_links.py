@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import FULL_STEP, REDUCED_STEP, TRAIL_LENGTH, Trail, Traps, without_session
+from sitemirror.frontier.traps import FULL_STEP, REDUCED_STEP, TRAIL_LENGTH, ParamRules, Trail, Traps, without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
@@ -36,6 +36,7 @@ class LinkPolicy:
         self._scope = scope
         self._state = state
         self._book = book
+        self._params = ParamRules(settings.strip_params, settings.keep_params)
         self._traps = Traps()
         if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows nothing, and may have a million.
             for url in book.accepted_queries():
@@ -91,7 +92,7 @@ class LinkPolicy:
         for found in links.found:
             if found.requisite and not self._plan.html:
                 continue  # A Markdown mirror leaves assets where they are.
-            url = without_session(found.url)
+            url = without_session(found.url, self._params)
             attribute = 1 if found.attribute == "src" else 0
             depth = here if found.requisite else here + 1
             met = self._book.met(url)
@@ -138,7 +139,9 @@ class LinkPolicy:
 
     def _step(self, record: UrlRecord, trail: Trail, links: PageLinks) -> int:
         """What a link on this page counts in a chain."""
-        here = (without_session(found.url) for found in links.found if self._plan.html or not found.requisite)
+        here = (
+            without_session(found.url, self._params) for found in links.found if self._plan.html or not found.requisite
+        )
         inside = (url for url in here if not self._scope.reason(url))
         before = self._book.links_before(record.id, TRAIL_LENGTH)
         return REDUCED_STEP if trail.shows_new_links(inside, before) else FULL_STEP

@@ -7,8 +7,7 @@ from dataclasses import replace
 from sitemirror.errors import SitemirrorError
 from sitemirror.events import RunFinished, RunStarted
 from sitemirror.frontier.scope import Scope
-from sitemirror.publish.contents import OutlineHeader, write_outline
-from sitemirror.publish.contents import SitemapRow as OutlineSitemap
+from sitemirror.publish.contents import OutlineHeader, OutlineSitemap, write_outline
 from sitemirror.publish.report import ListReport, RunStatus, SitemapReport, SitemapStatus
 from sitemirror.run.discovery import Discovery
 from sitemirror.run.progress_files import Counters, ProgressFiles

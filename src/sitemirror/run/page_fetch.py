@@ -81,7 +81,7 @@ class PageFetcher:
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
         if kind in ("html", "text") and (found := binary_type(fetched.body)):
-            return _other_type(fetched.url, fetched.status, found, len(fetched.body), sent_as=fetched.content_type)
+            return _unreadable(fetched, len(fetched.body), found)
         body, charset = fetched.body, fetched.charset
         if fetched.content_type == XHTML:
             body, charset = as_html(body), charset or charset_of(body)
@@ -92,6 +92,8 @@ class PageFetcher:
                 reading = await self._session.pool.read(kind, source, self._options, watch)
         except JobFailed as error:
             return Failed(record.url, Reason.CONVERSION, str(error))
+        if reading.is_unreadable:
+            return _unreadable(fetched, len(fetched.body))
         if reading.refresh and reading.refresh != record.url:
             return Redirect(record.url, fetched.status, reading.refresh)
         return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
@@ -118,6 +120,8 @@ class PageFetcher:
             if not head.content_type:
                 head = replace(head, content_type=sniff(begun))
             elif _kind(head.content_type) == "html" and (found := binary_type(begun)):
+                if (record.html_path or record.path or "").endswith(".html"):  # A page's copy does not become an asset.
+                    return _unreadable(head, head.content_length, found)
                 head = replace(head, content_type=found)
             if record.url == self.start:
                 check_html(record.url, head.content_type)
@@ -186,6 +190,12 @@ def _is_page(head: Head) -> Skipped | None:
     return _other_type(head.url, head.status, head.content_type, head.content_length)
 
 
-def _other_type(url: str, status: int, content_type: str, size: int | None, *, sent_as: str = "") -> Skipped:
-    detail = f"{content_type}, sent as {sent_as}" if sent_as else content_type
-    return Skipped(url, Reason.WRONG_TYPE, detail, content_type=content_type, size_bytes=size, status=status)
+def _other_type(url: str, status: int, content_type: str, size: int | None) -> Skipped:
+    return Skipped(url, Reason.WRONG_TYPE, content_type, content_type=content_type, size_bytes=size, status=status)
+
+
+def _unreadable(answer: Head | Fetched, size: int | None, content_type: str = "") -> Skipped:
+    """Binary data that was sent as a page."""
+    detail = f"{content_type or 'binary data'}, sent as {answer.content_type}"
+    kind = content_type or "application/octet-stream"
+    return Skipped(answer.url, Reason.UNREADABLE, detail, content_type=kind, size_bytes=size, status=answer.status)

@@ -24,7 +24,7 @@ from sitemirror.store.journal import announce_write, execute, finish_writes, str
 from sitemirror.store.path_allocation import PathAllocator, html_beside
 from sitemirror.store.paths import ENCODING, can_be_written, path_key
 from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.tables import ASSET, PAGE, FileKind, UrlState
+from sitemirror.store.tables import ASSET, PAGE, ChangeKind, FileKind, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, note_received
 from sitemirror.text import counted
 from sitemirror.workers.jobs import ParsedPage
@@ -290,7 +290,7 @@ class PageWriter:
                 if each.sha256 == each.received:
                     note_received(self._state.db, record.id, each.kind)
         size = main.size if files[0].is_written else record.size or 0
-        saved = PageSaved(record.url, path, size, changed)
+        saved = PageSaved(record.url, path, size, changed, change.event is ChangeKind.ADDED)
         if not any(file.is_written for file in files):
             apply_change(self._state.db, change)
             self._lines += change.lines
@@ -399,7 +399,7 @@ class PageWriter:
         """Warns, once for the run, of pages that came out empty: nothing else tells them from the others."""
         if self._blanks:
             pages = counted(self._blanks, "page")
-            why = "it may be JavaScript that writes it, which is not run"
+            why = "probably rendered by JavaScript, which sitemirror does not run"
             self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
     # --- files that are there ----------------------------------------------------------------------------------

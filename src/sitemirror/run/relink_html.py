@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from sitemirror.fetch.media_type import parse_content_type
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import NO_RULES, ParamRules, without_session
 from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
@@ -26,17 +26,19 @@ _HANDFUL: Final = 8
 _HANDFUL_BYTES: Final = 256 * 1024
 
 
-async def localize(tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch) -> None:
+async def localize(
+    tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch, params: ParamRules = NO_RULES
+) -> None:
     """Rewrites what needs it."""
     places.begin()
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
     handfuls = _handfuls(place for place in places.received() if tree.is_file(place.path))
     root = str(tree.root.absolute())
     with places.batches():
-        await asyncio.gather(*(_localize_all(root, places, pool, handfuls, watch) for _ in range(pool.width)))
+        await asyncio.gather(*(_localize_all(root, places, pool, handfuls, watch, params) for _ in range(pool.width)))
         for place in outdated:
             with watch.working(Stage.PUBLISHING):
-                _relink(tree, places, place)
+                _relink(tree, places, place, params)
     places.settle()
 
 
@@ -55,17 +57,24 @@ def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
 
 
 async def _localize_all(
-    root: str, places: HtmlLinkTargets, pool: Pool, handfuls: Iterator[list[Place]], watch: Stopwatch
+    root: str,
+    places: HtmlLinkTargets,
+    pool: Pool,
+    handfuls: Iterator[list[Place]],
+    watch: Stopwatch,
+    params: ParamRules,
 ) -> None:
     """Takes one handful after the other from those that nobody has taken."""
     for handful in handfuls:
-        if not await _localize(root, places, pool, handful, watch):
+        if not await _localize(root, places, pool, handful, watch, params):
             # One of them cannot be read, and has cost the others their job.
             for place in handful if len(handful) > 1 else ():
-                await _localize(root, places, pool, [place], watch)
+                await _localize(root, places, pool, [place], watch, params)
 
 
-async def _localize(root: str, places: HtmlLinkTargets, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
+async def _localize(
+    root: str, places: HtmlLinkTargets, pool: Pool, handful: list[Place], watch: Stopwatch, params: ParamRules
+) -> bool:
     """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
     targets = places.targets([place.id for place in handful])
     # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
@@ -78,6 +87,8 @@ async def _localize(root: str, places: HtmlLinkTargets, pool: Pool, handful: lis
             _charset(place),
             place.content_type,
             targets=targets[place.id],
+            strip_params=params.strip,
+            keep_params=params.keep,
         )
         for place in handful
     ]
@@ -91,7 +102,7 @@ async def _localize(root: str, places: HtmlLinkTargets, pool: Pool, handful: lis
     return True
 
 
-def _relink(tree: Tree, places: HtmlLinkTargets, place: Place) -> None:
+def _relink(tree: Tree, places: HtmlLinkTargets, place: Place, params: ParamRules) -> None:
     """Links between files that lead elsewhere by now are changed; the others stay."""
     if not tree.exists(place.path):
         return
@@ -105,7 +116,9 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: Place) -> None:
 
     def change(reference: str) -> str | None:
         # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
-        return changes.get(reference) or ("://" in reference and changes.get(without_session(reference))) or None
+        return (
+            changes.get(reference) or ("://" in reference and changes.get(without_session(reference, params))) or None
+        )
 
     from sitemirror.links.css import relink_css
     from sitemirror.links.rewrite_html import relink_html  # Workers have it, and most runs change nothing of old ones.

@@ -21,7 +21,7 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.convert.anchors import unpack_fragments
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import NO_RULES, ParamRules, without_session
 from sitemirror.links.markdown import anchors, as_named, relink_markdown
 from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
@@ -40,9 +40,9 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Collection[str])
 
 
-async def link_locally(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
+async def link_locally(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch, params: ParamRules = NO_RULES) -> None:
     """Rewrites every page that links to another one. Doing it again, after a kill too, does no harm."""
-    await _relink(_Linker(tree, pages), pages, watch)
+    await _relink(_Linker(tree, pages, params=params), pages, watch)
 
 
 async def link_to_the_site(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
@@ -93,7 +93,10 @@ class _Target(NamedTuple):
 
 
 class _Linker:
-    def __init__(self, tree: Tree, pages: MarkdownLinkTargets, links: Links = Links.LOCAL) -> None:
+    def __init__(
+        self, tree: Tree, pages: MarkdownLinkTargets, links: Links = Links.LOCAL, params: ParamRules = NO_RULES
+    ) -> None:
+        self._params = params
         self.links = links
         self.tree = tree
         self._pages = pages
@@ -129,7 +132,7 @@ class _Linker:
             return None
 
     def _find(self, url: str) -> _Target | None:
-        found = self._pages.find(url) or self._pages.find(without_session(url))
+        found = self._pages.find(url) or self._pages.find(without_session(url, self._params))
         if found is None or not self.tree.exists(found[0]):
             return None
         path, page, own = found

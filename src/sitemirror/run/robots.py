@@ -21,11 +21,13 @@ from sitemirror.frontier.scope import Scope
 from sitemirror.model import Failed, Lane, Redirect, Skipped
 from sitemirror.reasons import Reason
 from sitemirror.run.session import Session
+from sitemirror.text import counted
 
 _HOPS: Final = 5
 _MAX_RULES_BYTES: Final = 512 * 1024  # RFC 9309 asks for at least 500 KiB.
 _MAX_SITEMAP_LINES: Final = 10_000
 _MAX_INDENT: Final = 100
+_MAX_NAMED: Final = 100
 
 _AGENT_FIELDS: Final = frozenset({"user-agent", "useragent", "user agent"})
 # Line ends to Python, but not to robots.txt: what follows them would become a line of its own.
@@ -130,11 +132,40 @@ class RobotsBook:
         self._rules: dict[str, Robots] = {}
         self._refused: dict[str, str | None] = {}  # hosts that the address guard refuses, with their addresses
         self._asking: dict[str, asyncio.Lock] = {}
+        self._disallowed: set[int] = set()  # hashes of URLs that are fetched although the rules forbid it
+        self.disallowed_urls: list[str] = []
+        """The first of those URLs."""
 
     def within(self, scope: Scope) -> RobotsBook:
         """Set the scope, once the run knows it."""
         self._scope = scope
         return self
+
+    async def note(self, url: str, slot: Slot) -> None:
+        """Set the host's Crawl-delay, and count a URL that is fetched although it is disallowed."""
+        rules = await self.rules(url, slot)
+        self._set_delay(url, rules)
+        if not rules.trouble and not rules.allowed(url) and (known := hash(url)) not in self._disallowed:
+            self._disallowed.add(known)
+            if len(self.disallowed_urls) < _MAX_NAMED:
+                self.disallowed_urls.append(url)
+
+    @property
+    def disallowed(self) -> int:
+        """Number of URLs that were fetched although robots.txt disallows them."""
+        return len(self._disallowed)
+
+    def warn(self) -> None:
+        """Name the disallowed URLs that were fetched."""
+        if self.disallowed_urls:
+            self._session.warn(
+                f"{counted(self.disallowed, 'URL')} fetched although robots.txt disallows them, such as "
+                f"{self.disallowed_urls[0]}; --respect-robots leaves them out"
+            )
+
+    def _set_delay(self, url: str, rules: Robots) -> None:
+        if rules.crawl_delay:
+            self._session.pace.set_crawl_delay(url, rules.crawl_delay)
 
     async def refusal(self, url: str, slot: Slot) -> Skipped | Failed | None:
         """Apply robots.txt to a URL; `None` if it is allowed. Sets the host's Crawl-delay.
@@ -147,8 +178,7 @@ class RobotsBook:
             return Failed(url, Reason.ADDRESS_REFUSED, self._refused[origin])
         if rules.trouble:
             return Failed(url, Reason.ROBOTS_UNAVAILABLE, rules.trouble)
-        if rules.crawl_delay:
-            self._session.pace.set_crawl_delay(url, rules.crawl_delay)
+        self._set_delay(url, rules)
         return None if rules.allowed(url) else Skipped(url, Reason.ROBOTS)
 
     async def rules(self, url: str, slot: Slot | None = None) -> Robots:

@@ -143,7 +143,9 @@ class Mirror:
             plan = replace(plan, index=True)
         self._plan = plan
         if plan.command == "crawl":
-            self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
+            self._scope: Scope = CrawlScope(
+                self._settings, start_url=arrival.url, asked=arrival.asked, folder=arrival.folder
+            )
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
@@ -344,6 +346,9 @@ class Mirror:
 
         self._session.watch.begin(WatchPhase.PUBLISHING)
         self._writer.warn_of_blanks()
+        self._robots.warn()
+        if status is RunStatus.OK:
+            self._warn_of_idle_globs()
         self._space.state.set_facts(host_pauses=json.dumps(self._session.pace.snapshot()))
         end = End(
             session=self._session,
@@ -384,7 +389,11 @@ class Mirror:
             gone=outcome.gone or None,
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
+            out_of_scope=counts.outside or None,
+            failed_permanently=StateReport(self._space.state).failed_permanently() or None,
             failed_elsewhere=elsewhere or None,
+            disallowed=self._robots.disallowed or None,
+            disallowed_urls=tuple(self._robots.disallowed_urls) or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,
@@ -394,6 +403,13 @@ class Mirror:
             hint=trouble.hint if trouble else None,
             profile=profile(self._session),
         )
+
+    def _warn_of_idle_globs(self) -> None:
+        """Warn about globs that matched no URL, if this run has judged all of them."""
+        judges_all = self._is_first or self._settings.renews or not self._plan.follows_links
+        for option in self._scope.unmatched_globs() if judges_all and not self._resumed else ():
+            hint = "; it is for the path alone: --include and --exclude match whole URLs" if "-path" in option else ""
+            self._session.warn(f"{option} matched no URL{hint}")
 
     def _verdict(self, outcome: Published) -> tuple[RunStatus, SitemirrorError | None]:
         """What a run has come to that came to its end: it may have failed all the same."""

@@ -119,8 +119,8 @@ def check_start(start: ResolvedStart, settings: Settings, command: str) -> None:
     """Raise `BadStart` if the start page is on another site, failed, or is not HTML."""
     check_site(start.asked, start.url, settings)
     if start.failure:
-        hint = advice(start.failure)
-        raise BadStart(f"the start page {start.url} cannot be had: {start.failure.text}", hint=hint)
+        hint = advice(start.failure, settings)
+        raise BadStart(f"cannot fetch the start page {start.url}: {start.failure.text}", hint=hint)
     if start.content_type:
         check_html(start.url, start.content_type, _START_HINTS[command] if start.is_sitemap else _ANOTHER_PAGE)
 
@@ -132,11 +132,11 @@ def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:
-    """Raise `BadStart` if robots.txt forbids the start page. `resolve_start` reports a host that does not answer."""
+    """Raise `BadStart` if robots.txt forbids the start page. An unreachable host passes."""
     rules = await robots.rules(url)
     if rules.trouble and rules.answered:
         raise BadStart(
-            f"the robots.txt of {urls.parts(url).authority} cannot be had ({rules.trouble}), so nothing may be fetched",
+            f"cannot fetch the robots.txt of {urls.parts(url).authority} ({rules.trouble}), so no page may be fetched",
             hint="try again later, or use --ignore-robots",
         )
     if not rules.trouble and not rules.allowed(url):
@@ -194,16 +194,18 @@ def check_reachable(session: Session) -> None:
     if reason := session.pace.lost:
         raise Unreachable(
             f"the site does not answer any more: {reason}",
-            hint="check the connection; later run the same command: it goes on where it stopped",
+            hint="check the connection; run the same command later to resume",
         )
 
 
-def advice(failure: Failed | Skipped) -> str:
-    """Hint for a page that failed or was skipped."""
+def advice(failure: Failed | Skipped, settings: Settings | None = None) -> str:
+    """Return a hint for a page that failed or was skipped; `settings` say if credentials were given."""
     if failure.reason is Reason.TOO_LARGE:
         return "allow larger pages with --max-file-size"
     if failure.status in REFUSALS:
-        return "if it is not for everybody, --basic-auth, --header or --cookie-file say who you are"
+        if settings and (settings.basic_auth or settings.header or settings.cookie_file):
+            return "the site refused the credentials: check --basic-auth, --header and --cookie-file"
+        return "if the site requires a login, pass --basic-auth, --header or --cookie-file"
     return "try again later" if failure.status in range(500, 600) else "check the address"
 
 
@@ -219,7 +221,7 @@ _HINTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.NOT_TLS: "it does not seem to speak https there: give the address with http://",
         Reason.TLS: "check the certificate; --ca-file names further certificates to trust",
         Reason.TOO_MANY_FILES: MORE_FILES,
-        Reason.ADDRESS_REFUSED: "start from the private address itself if you mean to mirror it",
+        Reason.ADDRESS_REFUSED: "give that private address, port included, as the start URL if you mean to mirror it",
         Reason.MALFORMED: "check the port: what answers there is no web server",
     }
 )

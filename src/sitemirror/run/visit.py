@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, format_reason
 from sitemirror.run.decide import (
@@ -41,6 +42,16 @@ from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
 _TEMPORARY: Final = frozenset((302, 303, 307))
+_SKIPS: Final = MappingProxyType(
+    {
+        Reason.ROBOTS: Answer.EXCLUDED,
+        Reason.TOO_LARGE: Answer.TOO_LARGE,
+        Reason.UNREADABLE: Answer.UNREADABLE,
+        Reason.NO_CONTENT: Answer.EMPTY,
+        **dict.fromkeys(REDIRECTED_OUT.values(), Answer.MOVED_OUT),
+    }
+)
+"""Answers that the reasons of skips stand for, apart from the wrong type."""
 
 
 class UpdatePolicy:
@@ -149,6 +160,9 @@ class Visitor:
             if refused is not None:
                 return refused
             await slot.acquire()
+        elif self.session.settings.respect_robots is None:
+            await self.robots.note(record.url, slot)
+            await slot.acquire()
         return await self.fetcher.take(record, validators, slot)
 
     def _settle(self, record: UrlRecord, answer: Outcome, *, retries: bool) -> Result:
@@ -251,7 +265,8 @@ class Visitor:
         return Result()
 
     def _redirected(self, record: UrlRecord, redirect: Redirect, policy: Policy) -> Result:
-        location = without_session(redirect.location) if self.plan.follows_links else redirect.location
+        params = ParamRules(self.session.settings.strip_params, self.session.settings.keep_params)
+        location = without_session(redirect.location, params) if self.plan.follows_links else redirect.location
         refused = self.scope.reason(location, is_needed=record.depth == 0)
         if refused:
             if refused is Reason.DOMAIN_LOCK:
@@ -284,14 +299,7 @@ class Visitor:
         return Result(failure=failure, will_retry=will_retry)
 
     def _skipped(self, record: UrlRecord, skip: Skipped, policy: Policy) -> Result:
-        if skip.reason is Reason.ROBOTS:
-            answer = Answer.EXCLUDED
-        elif skip.reason in REDIRECTED_OUT.values():
-            answer = Answer.MOVED_OUT
-        elif skip.reason is Reason.TOO_LARGE:
-            answer = Answer.TOO_LARGE
-        else:
-            answer = Answer.EMPTY if skip.reason is Reason.NO_CONTENT else Answer.WRONG_TYPE
+        answer = _SKIPS.get(skip.reason, Answer.WRONG_TYPE)
         decision = decide(record, Observation(answer, skip.reason, skip.detail), policy)
         change = self._change(record, decision, policy, status=skip.status)
         if decision.state is UrlState.SKIPPED:

@@ -26,7 +26,7 @@ from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Draft, Tree
 from sitemirror.store.journal import FileTree, JournalTree, recover
 from sitemirror.store.link_targets import finish_relinking
-from sitemirror.store.lock import FolderLock
+from sitemirror.store.lock import FolderLock, OtherHostLocks
 from sitemirror.store.paths import keep_free
 from sitemirror.store.processed_log import ProcessedLog
 from sitemirror.store.safe_folders import symlink_refused
@@ -58,6 +58,7 @@ class Workspace:
     last_started: datetime | None = None  # when that run began
     run: int = 0  # the run that writes here
     has_left: bool = False
+    others: OtherHostLocks | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,7 +67,9 @@ class Workspace:
     def lock(self, host_folder: str) -> None:
         """A run locks every host folder it writes to, when it first does."""
         if host_folder not in self.locked:
-            self.locks.enter_context(FolderLock(self.tree.root / host_folder))
+            if self.others is None:
+                self.others = self.locks.enter_context(OtherHostLocks(self.tree.root))
+            self.others.acquire(host_folder)
             self.locked.add(host_folder)
             if self.run:
                 self._note_folders()

@@ -1,1 +1,1 @@
-"""Sitemaps, feeds and robots.txt: where a site keeps them, and streaming parsers for every form they come in."""
+"""Sitemaps and feeds: their usual places, and streaming parsers for every format."""

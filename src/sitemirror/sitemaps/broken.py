@@ -1,4 +1,4 @@
-"""Parses entries out of broken XML: bare ampersands, unknown entities, stray tags, invalid bytes, a missing end.
+"""Parse broken XML: bare ampersands, unknown entities, stray tags, invalid bytes, a missing end.
 
 Tags are recognised one by one and need not match. Time is linear in the input and memory is bounded, whatever the
 input: no search passes the next `<`, or a place that was searched before.
@@ -14,12 +14,12 @@ from sitemirror.sitemaps.entries import (
     ENTRY_ELEMENTS,
     KIND_OF_ELEMENT,
     ROOTS,
+    ElementRole,
     EntryBuilder,
     Kind,
     OmittedEntries,
     Parsed,
     Rejected,
-    Role,
     role_of,
     split_name,
 )
@@ -63,7 +63,7 @@ class TolerantReader:
         self._tags_without_entry = 0
         self._searched = {b"-->": 0, b"]]>": 0}
         self._entry: tuple[str, str] | None = None  # local name and prefix of the open entry
-        self._role: Role | None = None  # of the open child; None directly in the entry
+        self._role: ElementRole | None = None  # of the open child; None directly in the entry
         self._open: list[str] = []  # other elements open below the entry
         self._raw_text = bytearray()  # not yet unescaped: a reference may be split between two blocks
         self._text: list[str] = []
@@ -187,7 +187,7 @@ class TolerantReader:
         else:
             self._close_child()
             self._take_text()
-            if role is Role.LINK:
+            if role is ElementRole.LINK:
                 self._builder.link(_attributes(rest))
             else:
                 self._role = role

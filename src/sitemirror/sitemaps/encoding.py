@@ -1,4 +1,4 @@
-"""From raw bytes to UTF-8 of a known format: undoes gzip, converts character encodings, detects what a body is.
+"""Turn raw bytes into UTF-8 of a known format: undo gzip, convert charsets, detect the format.
 
 All of it goes by the bytes: names and Content-Types of sitemaps are too often wrong.
 """
@@ -26,7 +26,7 @@ _MAX_MEMBERS: Final = 10_000
 
 
 class GzipDecoder:
-    """Undoes one layer of gzip in small bounded steps, so that a bomb never unfolds. Other bytes pass unchanged.
+    """Undo one layer of gzip in small bounded steps. Other bytes pass unchanged.
 
     `problem` says what is wrong with the compressed data; nothing comes out after it.
     """
@@ -218,7 +218,7 @@ _URL_LINE: Final = re.compile(rb"(?:^|[\r\n])[ \t]*https?://[^\s]", re.I)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-class Format(Enum):
+class SitemapFormat(Enum):
     """The format of a body, with what is reported of those that are no sitemap."""
 
     XML = "XML"
@@ -231,26 +231,26 @@ class Format(Enum):
     OTHER = "neither XML nor a list of URLs"
 
 
-def detect_format(head: bytes) -> Format:
+def detect_format(head: bytes) -> SitemapFormat:
     """The format of a body that begins with `head` (ASCII-compatible, see `strip_start`)."""
     if not head:
-        return Format.EMPTY
+        return SitemapFormat.EMPTY
     has_root = has_sitemap_root(head)
     if head.startswith(b"<"):
         prolog = _PROLOG.match(head)
         body = prolog.end() if prolog else 0
         if _PAGE.match(head, body):
-            return Format.HTML
+            return SitemapFormat.HTML
         if _TAG_SOUP.match(head, body):
-            return Format.LATE_XML if has_root else Format.HTML
-        return Format.XML
+            return SitemapFormat.LATE_XML if has_root else SitemapFormat.HTML
+        return SitemapFormat.XML
     if has_root:
-        return Format.LATE_XML
+        return SitemapFormat.LATE_XML
     if head[:1] in b"{[":
-        return Format.JSON
+        return SitemapFormat.JSON
     if _URL_LINE.search(head):
-        return Format.TEXT
-    return Format.BINARY if _CONTROL.search(head) else Format.OTHER
+        return SitemapFormat.TEXT
+    return SitemapFormat.BINARY if _CONTROL.search(head) else SitemapFormat.OTHER
 
 
 def has_sitemap_root(head: bytes) -> bool:
@@ -268,9 +268,9 @@ def looks_like_sitemap(head: bytes, content_type: str) -> bool:
     converter = Utf8Converter()
     start = strip_start(converter.feed(head) + converter.close())[:HEAD]
     match detect_format(start):
-        case Format.XML | Format.LATE_XML:
+        case SitemapFormat.XML | SitemapFormat.LATE_XML:
             return has_sitemap_root(start)
-        case Format.TEXT:
+        case SitemapFormat.TEXT:
             return "html" not in content_type.lower() and _URL_LINE.match(start) is not None
         case _:
             return False

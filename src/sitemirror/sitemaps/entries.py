@@ -1,4 +1,4 @@
-"""The model of a sitemap entry, shared by all parsers, so that an entry means the same before and after XML breaks."""
+"""The sitemap entry that all parsers share: the same before and after the XML breaks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Rejected(Exception):
         self.kind = kind
 
 
-class Role(Enum):
+class ElementRole(Enum):
     """The meaning of a child element for its entry."""
 
     LOC = auto()
@@ -77,11 +77,21 @@ class Role(Enum):
     LINK = auto()
 
 
-_ROLES: Final[Mapping[str, Mapping[str, Role]]] = {
-    "url": {"loc": Role.LOC, "lastmod": Role.DATE, "priority": Role.PRIORITY, "link": Role.LINK},
-    "sitemap": {"loc": Role.LOC, "lastmod": Role.DATE},
-    "item": {"link": Role.LOC, "guid": Role.FALLBACK_LOC, "pubdate": Role.DATE, "date": Role.FALLBACK_DATE},
-    "entry": {"link": Role.LINK, "updated": Role.DATE, "published": Role.FALLBACK_DATE},
+_ROLES: Final[Mapping[str, Mapping[str, ElementRole]]] = {
+    "url": {
+        "loc": ElementRole.LOC,
+        "lastmod": ElementRole.DATE,
+        "priority": ElementRole.PRIORITY,
+        "link": ElementRole.LINK,
+    },
+    "sitemap": {"loc": ElementRole.LOC, "lastmod": ElementRole.DATE},
+    "item": {
+        "link": ElementRole.LOC,
+        "guid": ElementRole.FALLBACK_LOC,
+        "pubdate": ElementRole.DATE,
+        "date": ElementRole.FALLBACK_DATE,
+    },
+    "entry": {"link": ElementRole.LINK, "updated": ElementRole.DATE, "published": ElementRole.FALLBACK_DATE},
 }
 # Their elements share names with the protocol's own (<image:loc>); a sloppy file has them right below <url>.
 _EXTENSIONS: Final = frozenset({"image", "video", "news", "mobile", "media", "geo", "pagemap", "xhtml"})
@@ -104,14 +114,14 @@ def split_name(tag: str) -> tuple[str, str]:
     return prefix, local
 
 
-def role_of(element: str, element_prefix: str, tag: str) -> Role | None:
+def role_of(element: str, element_prefix: str, tag: str) -> ElementRole | None:
     """The role of `tag` as a direct child of an entry `element` that was written with `element_prefix`."""
     prefix, local = split_name(tag)
     role = _ROLES[element].get(local)
     if role is None or prefix == element_prefix:
         return role
     if element in ("url", "sitemap"):
-        return None if prefix in _EXTENSIONS and role is not Role.LINK else role
+        return None if prefix in _EXTENSIONS and role is not ElementRole.LINK else role
     # Feeds mix vocabularies freely: <atom:link rel="self"> in an RSS item is not the item's link.
     return role if (prefix, local) == ("dc", "date") else None
 
@@ -152,13 +162,13 @@ class EntryBuilder:
     def open(self, element: str) -> None:
         """Starts an entry."""
         self._element = element
-        self._values: dict[Role, str] = {}
+        self._values: dict[ElementRole, str] = {}
         self._alternates: list[tuple[str, str]] = []
         self._complete: list[Parsed] = []
 
-    def put(self, role: Role, text: str) -> None:
+    def put(self, role: ElementRole, text: str) -> None:
         """Adds the text of a child element that has ended."""
-        if role is Role.LOC and self._values.get(Role.LOC):
+        if role is ElementRole.LOC and self._values.get(ElementRole.LOC):
             self._put_another_loc(text)
         else:
             self._values[role] = text
@@ -171,7 +181,7 @@ class EntryBuilder:
             return
         if self._element == "entry":
             # Prefer the page over its JSON or PDF version.
-            role = Role.LOC if "html" in attributes.get("type", "html") else Role.FALLBACK_LOC
+            role = ElementRole.LOC if "html" in attributes.get("type", "html") else ElementRole.FALLBACK_LOC
             self._values.setdefault(role, href)
             return
         language = trim(attributes.get("hreflang", ""))
@@ -181,7 +191,7 @@ class EntryBuilder:
     def finish(self, own_text: str, out: list[Parsed]) -> None:
         """Ends the entry and appends it to `out`. `own_text` may be the URL of an entry that forgot its <loc>."""
         out += self._complete
-        loc = trim(self._value(Role.LOC)) or self._fallback_loc(own_text)
+        loc = trim(self._value(ElementRole.LOC)) or self._fallback_loc(own_text)
         if loc:
             self._emit(loc, out)
         elif not self._complete:
@@ -190,19 +200,19 @@ class EntryBuilder:
     def finish_truncated(self, out: list[Parsed]) -> None:
         """Ends an entry in which the input ended; that it has no URL is not its fault."""
         out += self._complete
-        if loc := trim(self._value(Role.LOC)):
+        if loc := trim(self._value(ElementRole.LOC)):
             self._emit(loc, out)
 
     def take_complete(self) -> list[Parsed]:
-        """Entries of the current element that are complete before it ends, for a parser that never reads twice."""
+        """Take the entries of the current element that are complete before it ends."""
         complete, self._complete = self._complete, []
         return complete
 
-    def _value(self, role: Role) -> str:
+    def _value(self, role: ElementRole) -> str:
         return self._values.get(role, "")
 
     def _fallback_loc(self, own_text: str) -> str:
-        fallback = trim(self._value(Role.FALLBACK_LOC))
+        fallback = trim(self._value(ElementRole.FALLBACK_LOC))
         if fallback and (self._element == "entry" or HTTP.match(fallback)):
             return fallback
         own = trim(own_text)
@@ -210,24 +220,24 @@ class EntryBuilder:
 
     def _put_another_loc(self, text: str) -> None:
         # Several <loc> in one element: the generator forgot the elements between them. Each is an entry.
-        loc = trim(self._value(Role.LOC))
+        loc = trim(self._value(ElementRole.LOC))
         if not loc:
-            self._values[Role.LOC] = text
+            self._values[ElementRole.LOC] = text
         elif self._element in ("url", "sitemap") and trim(text):
             self._emit(loc, self._complete)
-            self._values = {Role.LOC: text}
+            self._values = {ElementRole.LOC: text}
             self._alternates = []
 
     def _emit(self, loc: str, out: list[Parsed]) -> None:
         if len(loc) > urls.MAX_LENGTH:
             self._omitted.too_long += 1
             return
-        date = self._value(Role.DATE).strip() or self._value(Role.FALLBACK_DATE).strip()
+        date = self._value(ElementRole.DATE).strip() or self._value(ElementRole.FALLBACK_DATE).strip()
         lastmod = date if 0 < len(date) <= MAX_DATE else None
         if self._element == "sitemap":
             out.append(SitemapRef(loc, lastmod))
             return
-        priority = self._value(Role.PRIORITY).strip()
+        priority = self._value(ElementRole.PRIORITY).strip()
         out.append(
             Entry(loc, lastmod, priority if 0 < len(priority) <= MAX_PRIORITY else None, tuple(self._alternates))
         )

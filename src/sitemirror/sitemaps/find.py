@@ -1,4 +1,4 @@
-"""Where sitemaps are looked for: which URLs to try, and in which order."""
+"""Candidate URLs of sitemaps, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scope_folder(path: str) -> str:
 
 
 def candidates(start_url: str, robots_sitemaps: Iterable[str]) -> list[list[str]]:
-    """Groups of distinct sitemap URLs: they are tried in order until one works; within a group all are read."""
+    """Groups of distinct sitemap URLs. Groups are tried in order until one works, each as a whole."""
     origin = urls.origin(start_url)
     folder = scope_folder(urls.parts(start_url).path)
     named = list(normalize_all(robots_sitemaps, origin + "/"))

@@ -1,4 +1,4 @@
-"""Parses a sitemap as it arrives: bytes in, entries out, in constant memory; opens and fetches nothing.
+"""Parse a sitemap as it arrives: bytes in, entries out, in constant memory, without I/O.
 
     bytes → gzip undone → UTF-8 → format detected → XML (expat, from a fault on tolerantly) or one URL a line
 
@@ -15,8 +15,8 @@ from sitemirror import urls
 from sitemirror.model import Problem
 from sitemirror.sitemaps.encoding import (
     HEAD,
-    Format,
     GzipDecoder,
+    SitemapFormat,
     Utf8Converter,
     declared_codec,
     detect_format,
@@ -67,7 +67,7 @@ class SitemapParser:
         self._reader: _XmlReader | _ListReader | None = None
 
     def batches(self, data: bytes) -> Iterator[list[Parsed]]:
-        """Yields what the next bytes completed, a few thousand events at a time. Take them all before feeding more.
+        """Yield completed events in batches of a few thousand. Take them all before feeding more.
 
         Batches bound the memory: a few well compressed bytes can hold a great many entries.
         """
@@ -139,19 +139,19 @@ class SitemapParser:
     def _open_reader(self) -> list[Parsed]:
         head = bytes(self._pending[:HEAD])
         detected = detect_format(head)
-        if detected is Format.TEXT:
+        if detected is SitemapFormat.TEXT:
             self.kind = "text"
             self._reader = _ListReader()
             return []
-        if detected not in (Format.XML, Format.LATE_XML):
-            self.kind = "html" if detected is Format.HTML else None
+        if detected not in (SitemapFormat.XML, SitemapFormat.LATE_XML):
+            self.kind = "html" if detected is SitemapFormat.HTML else None
             self.stopped = True
             return [Problem(detected.value)]
         codec = None if self._converter.is_wide else declared_codec(head)
         if codec is not None:
             self._pending[:] = self._converter.convert_from(codec, bytes(self._pending))
         self._reader = _XmlReader(self._lines_before)
-        if detected is Format.LATE_XML:
+        if detected is SitemapFormat.LATE_XML:
             self._reader.report_broken("something else stands before it")
         return []
 
@@ -211,7 +211,7 @@ class SitemapParser:
 
 
 class _XmlReader:
-    """Reads a sitemap or feed in XML: with expat as long as it is well-formed, tolerantly from where it breaks."""
+    """Read a sitemap or feed in XML: with expat while it is well-formed, tolerantly after that."""
 
     def __init__(self, lines_before: int) -> None:
         self.kind: Kind | None = None

@@ -1,4 +1,4 @@
-"""Parses well-formed sitemap XML with expat, and knows where a tolerant parser can go on when the XML breaks.
+"""Parse well-formed sitemap XML with expat; a tolerant parser can continue where it breaks.
 
 Expat never sees a DTD to its end and never expands anything but the five entities of XML itself. Names are read
 without namespaces: half of the sitemaps in the wild declare the wrong one or none.
@@ -18,13 +18,13 @@ from sitemirror.sitemaps.entries import (
     MAX_DATE,
     MAX_PRIORITY,
     ROOTS,
+    ElementRole,
     EntryBatch,
     EntryBuilder,
     Kind,
     OmittedEntries,
     Parsed,
     Rejected,
-    Role,
     role_of,
     split_name,
 )
@@ -80,7 +80,7 @@ class ExpatReader:
         self._outer_count = 0
         self._entry: tuple[str, str] | None = None  # local name and prefix of the open entry
         self._level = 0  # 1 directly in an entry, 2 in one of its children
-        self._role: Role | None = None
+        self._role: ElementRole | None = None
         self._entry_elements = ENTRY_ELEMENTS[None]
         self._text: list[str] = []
         self._names: dict[str, str] = {}
@@ -184,7 +184,7 @@ class ExpatReader:
         if self._level == 2:
             self._text.clear()
             self._role = role_of(*self._entry, name)
-            if self._role is Role.LINK:
+            if self._role is ElementRole.LINK:
                 self._builder.link(attributes)
         elif self._level > _MAX_DEPTH + 1:
             raise NotWellFormed(f"elements nested more than {_MAX_DEPTH} deep")

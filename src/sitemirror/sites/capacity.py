@@ -13,7 +13,7 @@ FILES_PER_SITE: Final = 8
 """Its state (three files), its lock, its log, and a page being written or forced onto the disk."""
 
 FILES_BESIDE: Final = 64
-"""What the process has open besides: its streams, pipes to workers, lookups."""
+"""Other open files of the process: its streams, pipes to workers, lookups."""
 
 _WITHOUT_LIMITS: Final = 2048  # Windows has none that counts sockets.
 _ENOUGH: Final = 65_536
@@ -34,9 +34,9 @@ def allow_more_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= _ENOUGH:
         return
-    # macOS refuses more than 10,240, whatever it says its limit is.
-    for wanted in (_ENOUGH, 10_240):
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    # macOS refuses more than 10,240, even with a higher limit.
+    for files in (_ENOUGH, 10_240):
+        most = files if hard == resource.RLIM_INFINITY else min(files, hard)
         if most <= soft:
             return
         try:

@@ -18,9 +18,9 @@ class CombinedEvents:
         self.sum = _NOTHING
         self.before = 0  # pages that earlier runs had done
         self.unknown = sites
-        """Sites of which nobody can say yet how large they are."""
+        """Sites whose size is not known yet."""
         self.under_way: dict[SiteEvents, float | None] = {}
-        """Those whose size is known, with how long they think they still need."""
+        """Sites whose size is known, with their estimates of the time left."""
         self._eta: float | None = None
         self._told = 0
 
@@ -59,7 +59,7 @@ class SiteEvents:
         self._last = _NOTHING
         self._is_known = False
         self.folder = ""
-        """The folder that its run named: redirects may lead to another host's."""
+        """Folder of its run: redirects may lead to that of another host."""
 
     def __call__(self, event: Event) -> None:
         combined = self._combined
@@ -82,12 +82,12 @@ class SiteEvents:
                 self.folder = folder
                 combined.tell(event)
             case RunFinished():
-                pass  # Said once, of all of them.
+                pass  # Emitted once, for all of them.
             case _:
                 combined.tell(event)
 
     def end(self) -> None:
-        """Called when the site has ended: it adds to no rate and no ETA any more."""
+        """End a site: it adds to no rate and no ETA any more."""
         self._know()
         self._change(self._last._replace(rate=0.0, eta_sec=None))
         self._combined.under_way.pop(self, None)

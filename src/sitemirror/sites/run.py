@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import permutations
 from pathlib import Path
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.api import Job, Parts, Run, SiteRun
+from sitemirror.api import Parts, Run, SiteRun
 from sitemirror.errors import FolderLocked, SitemirrorError, describe_unexpected
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
 from sitemirror.fetch.addresses import SharedResolver
@@ -20,20 +21,20 @@ from sitemirror.fetch.identity import Trust
 from sitemirror.fetch.pace import LastRequests, SystemClock
 from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
-from sitemirror.settings import Settings
+from sitemirror.settings import COMMAND_LINE_ONLY, Settings
 from sitemirror.sites.capacity import Capacity, open_files
 from sitemirror.sites.events import CombinedEvents, SiteEvents
 from sitemirror.store.paths import host_folder
 from sitemirror.workers.pool import Pool
 
-COMMON: Final = frozenset({"workers", "max_connections", "quiet", "verbose"})
-"""Settings that no site has of its own."""
+COMMON: Final = COMMAND_LINE_ONLY | {"workers", "max_connections"}
+"""Settings for all sites together."""
 
 TRIES: Final = 3
-"""How often a site is begun whose folder one of the others was writing to."""
+"""Attempts for a site whose folder another one was writing to."""
 
 APART: Final = 0.005
-"""Seconds between the beginnings of two sites: a hundred in step would all want the processor at once, to the end."""
+"""Seconds between the starts of two sites: a hundred in step would need the processor at the same moments."""
 
 NAMED: Final = 5
 """Failed sites that are named in one sentence."""
@@ -47,26 +48,28 @@ class Site:
 
     url: str
     settings: Settings
+    command: str = ""
+    """mirror or crawl, if it is not that of the run."""
 
 
 @dataclass(eq=False)
 class _Visit:
-    """A site on its way through the run."""
+    """A site and its progress in the run."""
 
     site: Site
     events: SiteEvents
     tries: int = 0
     after: set[_Visit] = field(default_factory=set)
-    """Those that have to end first."""
+    """Sites that have to end first."""
     report: SiteReport | None = None
-    led_to: Path | None = None
-    """The folder that its redirects led to, which was another site's just then."""
+    redirected_to: Path | None = None
+    """Folder of its redirects, if another site was using it."""
 
     @property
     def homes(self) -> set[Path]:
-        """The folders that are its own: by its URL, and by where it was led."""
-        said = Path(self.events.folder).absolute() if self.events.folder else None
-        return {home for home in (self._home, said, self.led_to) if home is not None}
+        """Its folders: that of its URL, and that of its redirects."""
+        named = Path(self.events.folder).absolute() if self.events.folder else None
+        return {home for home in (self._home, named, self.redirected_to) if home is not None}
 
     @cached_property
     def _home(self) -> Path:
@@ -74,12 +77,12 @@ class _Visit:
 
     @cached_property
     def host(self) -> str:
-        """Whom it asks. Two that ask one host would do so twice as fast as either may."""
+        """Host of its requests. Two sites on one host would exceed the rate of either."""
         return urls.parts(self.site.url).authority
 
     @cached_property
     def domain(self) -> str:
-        """What sites that list each other's pages have in common."""
+        """Registrable domain, common to sites that list each other's pages."""
         return registrable_domain(urls.parts(self.site.url).host)
 
 
@@ -89,7 +92,7 @@ class SitesRun(Run[SitesReport]):
     def __init__(
         self,
         command: str,
-        job: Job[MirrorReport],
+        job: Callable[..., Awaitable[MirrorReport]],
         sites: list[Site],
         settings: Settings,
         listener: Listener | None,
@@ -106,7 +109,7 @@ class SitesRun(Run[SitesReport]):
         self._capacity = Capacity(settings.max_connections, open_files())
         self._combined = CombinedEvents(self._emit, len(sites))
         self._visits = [_Visit(site, SiteEvents(self._combined, site.url)) for site in sites]
-        self._entangled: set[str] = set()  # domains whose sites have got into each other's folders: one at a time
+        self._entangled: set[str] = set()  # domains whose sites share folders: one at a time
         self._waiting = list(self._visits)
         self._going: dict[asyncio.Task[SiteReport | None], _Visit] = {}
         self._runs: set[SiteRun[MirrorReport]] = set()
@@ -116,7 +119,7 @@ class SitesRun(Run[SitesReport]):
         self._done = 0
 
     def stop(self) -> None:
-        """Ends all sites soon, and begins no other."""
+        """End all sites soon, and start no other."""
         super().stop()
         for run in self._runs:
             run.stop()
@@ -124,7 +127,7 @@ class SitesRun(Run[SitesReport]):
     async def _work(self) -> SitesReport:
         started = self._clock.monotonic()
         pool = Pool(workers=self._settings.workers, warn=self._warn)
-        # One host takes its sites in turn.
+        # Sites of one host run one after the other.
         rates = {visit.host: visit.site.settings.content_rate for visit in self._visits}
         pool.expect_rate(sum(rates.values()))
         lent = None if self._resolver is None else SharedResolver(self._resolver)
@@ -150,16 +153,16 @@ class SitesRun(Run[SitesReport]):
         """Start every site that fits. False if none is running."""
         if not self._stop.is_set():
             going = set(self._going.values())
-            taken = {place for visit in going for place in self._places(visit)}
+            in_use = {place for visit in going for place in self._places(visit)}
             waiting, self._waiting = self._waiting, []
             begun = 0
             for visit in waiting:
-                apart = not taken.isdisjoint(self._places(visit)) or not going.isdisjoint(visit.after)
+                apart = not in_use.isdisjoint(self._places(visit)) or not going.isdisjoint(visit.after)
                 if apart or not self._capacity.acquire(visit.site.settings.concurrency):
                     self._waiting.append(visit)
                     continue
                 going.add(visit)
-                taken.update(self._places(visit))
+                in_use.update(self._places(visit))
                 visit.tries += 1
                 self._going[asyncio.create_task(self._mirror(visit, begun * APART, pool, resolver))] = visit
                 begun += 1
@@ -182,7 +185,8 @@ class SitesRun(Run[SitesReport]):
         try:
             trust = self._trust(site.settings.ca_file)
             parts = Parts(self._clock, resolver, pool=pool, room=self._room, asked=self._asked, trust=trust)
-            run = SiteRun(self._job, site.url, site.settings, visit.events, parts)
+            job = partial(self._job, command=site.command or self._command)
+            run = SiteRun(job, site.url, site.settings, visit.events, parts)
             self._runs.add(run)
             return await run
         except SitemirrorError as error:
@@ -201,7 +205,7 @@ class SitesRun(Run[SitesReport]):
         return ErrorReport(command=self._command, url=site.url, error=message, hint=hint, elapsed_sec=elapsed)
 
     def _trust(self, ca_file: Path | None) -> Trust:
-        """Certificates are read once for all sites that trust the same: there are many of them."""
+        """Return the certificates to trust, read once for all sites with the same file."""
         if ca_file not in self._trusted:
             self._trusted[ca_file] = Trust(ca_file)
         return self._trusted[ca_file]
@@ -210,13 +214,15 @@ class SitesRun(Run[SitesReport]):
         """Postpone a site until those have ended that may hold its folders. False if it has no tries left."""
         others = {other for other in self._going.values() if other is not visit}
         folder = folder.absolute()
-        is_home = not visit.events.folder or folder in visit.homes  # else it has that, and lists another's pages
+        is_home = (
+            not visit.events.folder or folder in visit.homes
+        )  # Else it has its folder, and lists pages of another site.
         if is_home and any(folder in other.homes for other in others):
-            visit.led_to = folder  # From now on these two are kept apart, and it waits for nobody else.
+            visit.redirected_to = folder  # These two never run at once any more; it waits for no other site.
             return visit.tries < TRIES
         visit.after = {other for other in others if other.domain == visit.domain} or others
         self._entangled.add(visit.domain)
-        return visit.tries < TRIES  # Whoever was in its way may have ended since.
+        return visit.tries < TRIES  # The other site may have ended since.
 
     def _end(self, visit: _Visit, report: SiteReport | None) -> None:
         self._capacity.release(visit.site.settings.concurrency)
@@ -239,7 +245,7 @@ class SitesRun(Run[SitesReport]):
     def _report(self, elapsed: float) -> SitesReport:
         reports = [visit.report or self._not_begun(visit) for visit in self._visits]
         ended = {status: sum(report.status is status for report in reports) for status in RunStatus}
-        parted = self._command == "mirror" and not any(visit.site.settings.whole_site for visit in self._visits)
+        parted = not any(visit.site.settings.whole_site for visit in self._visits)
         pages = [_of_folder(parts) if parted else parts[-1] for parts in self._counted.values()]
         worst = (RunStatus.INTERRUPTED, RunStatus.ERROR, RunStatus.PARTIAL)
         status = next((status for status in worst if ended[status]), RunStatus.OK)
@@ -264,11 +270,13 @@ class SitesRun(Run[SitesReport]):
             gone=sum(report.gone or 0 for report in reports if isinstance(report, MirrorReport)) or None,
             assets=sum(report.assets or 0 for report in pages) or None,
             refresh_failed=sum(report.refresh_failed or 0 for report in pages) or None,
+            out_of_scope=sum(report.out_of_scope or 0 for report in pages) or None,
+            failed_permanently=sum(report.failed_permanently or 0 for report in pages) or None,
             elapsed_sec=round(elapsed, 3),
             sites=tuple(reports),
             warnings=tuple(self._warnings),
             error=_sentence(failed, len(reports)) if is_error else None,
-            hint="`sites` in the report says why; the same command tries them again" if is_error else None,
+            hint="see `sites` in the report; run the same command to retry them" if is_error else None,
         )
 
     def _not_begun(self, visit: _Visit) -> MirrorReport:
@@ -292,7 +300,7 @@ class SitesRun(Run[SitesReport]):
 def _of_folder(parts: list[MirrorReport]) -> MirrorReport:
     """One report of a folder, from those of its parts in the order of their ends.
 
-    The last has it all, but counts what an earlier part did not come to as out of its own scope.
+    The last one has all counts, but counts pages that an earlier part did not reach as out of its own scope.
     """
     *earlier, last = parts
     folders = [part.url.rpartition("/")[0] + "/" for part in parts]
@@ -300,7 +308,12 @@ def _of_folder(parts: list[MirrorReport]) -> MirrorReport:
     if not apart or last.status not in (RunStatus.OK, RunStatus.PARTIAL):
         return last
     not_reached = sum(part.not_reached for part in earlier)
-    return replace(last, not_reached=last.not_reached + not_reached, skipped=max(0, last.skipped - not_reached))
+    return replace(
+        last,
+        not_reached=last.not_reached + not_reached,
+        skipped=max(0, last.skipped - not_reached),
+        out_of_scope=max(0, (last.out_of_scope or 0) - not_reached) or None,
+    )
 
 
 def _sentence(failed: list[str], sites: int) -> str:

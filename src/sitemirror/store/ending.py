@@ -180,7 +180,7 @@ def mark_not_found(db: sqlite3.Connection, end: RunEnd) -> None:
     which = (
         f"url.state = {UrlState.PAGE} AND url.misses >= {MISSES} AND url.gone_cause IS NOT {GoneCause.NOT_FOUND}"
         f" AND url.gone_cause IS NOT {GoneCause.REMOVED}"
-        f" AND unixepoch(:now) - unixepoch(url.since) >= {_DAY}"
+        f" AND strftime('%s', :now) - strftime('%s', url.since) >= {_DAY}"
     )
     _add_event(db, end, ChangeKind.GONE, which, {"now": end.now})
     db.execute(

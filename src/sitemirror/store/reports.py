@@ -126,6 +126,13 @@ class StateReport:
             refresh_failed=self._state.number(f"SELECT count(*) FROM url WHERE {_IS_PAGE} AND reason IS NOT NULL"),
         )
 
+    def failed_permanently(self) -> int:
+        """Number of failures that a retry does not change."""
+        return self._state.number(
+            "SELECT count(*) FROM account JOIN url ON url.id = end_id"
+            f" WHERE place = {Place.FAILURE} AND NOT coalesce(transient, 0)"
+        )
+
     def changes(self, run: int) -> Changes:
         """The pages that a run added and changed, over all its interruptions."""
         new, changed = self._db.execute(

@@ -21,6 +21,7 @@ _REQUESTED: Final = frozenset(
     (
         Reason.TOO_LARGE,
         Reason.WRONG_TYPE,
+        Reason.UNREADABLE,
         Reason.NO_CONTENT,
         Reason.NOT_HTML,
         *REDIRECTED_OUT.values(),

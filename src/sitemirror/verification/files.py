@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sitemirror.errors import OutputError
 from sitemirror.publish.file_names import MIRROR_INDEX
-from sitemirror.publish.mirror_index_check import Entry, NotAnIndex, Section, read_index, validate_index
+from sitemirror.publish.mirror_index_check import IndexEntry, NotAnIndex, Section, read_index, validate_index
 from sitemirror.publish.report import ProblemKind
 from sitemirror.store.browse import Browser
 from sitemirror.store.safe_folders import is_contained
@@ -105,20 +105,20 @@ def has_local_links(path: Path) -> bool | None:
     """True if the run of this index made links local; `None` if the index does not say."""
     for entry in _entries(path):
         match entry:
-            case Entry("meta", _, {"args": {"post_process": bool(answer)}}):
+            case IndexEntry("meta", _, {"args": {"post_process": bool(answer)}}):
                 return answer
-            case Entry("meta"):
+            case IndexEntry("meta"):
                 return None
     return None
 
 
-def _entries(path: Path) -> Iterator[Entry]:
-    """Yield the entries before the graph, as far as they can be read; `validate_index` reports where that ends."""
+def _entries(path: Path) -> Iterator[IndexEntry]:
+    """Yield the entries before the graph up to the first error, which `validate_index` reports."""
     with suppress(NotAnIndex, OSError):
         for piece in read_index(path):
             if isinstance(piece, Section) and piece.name in _AFTER_THE_ENTRIES:
                 return
-            if isinstance(piece, Entry):
+            if isinstance(piece, IndexEntry):
                 yield piece
 
 

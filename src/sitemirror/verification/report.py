@@ -14,7 +14,7 @@ _THE_COMMAND: Final = "the command that made the mirror"
 _HINTS: Final = {  # The first that applies says what to do first.
     ProblemKind.UNFINISHED: f"run {_THE_COMMAND} to its end, then check again",
     ProblemKind.MISSING: f"{_THE_COMMAND}, with --update, fetches missing pages again",
-    ProblemKind.UNREADABLE: f"remove what stands there; {_THE_COMMAND}, with --update, fetches it again",
+    ProblemKind.UNREADABLE: f"remove it; {_THE_COMMAND}, with --update, fetches it again",
     ProblemKind.CHANGED: f"{_THE_COMMAND}, with --re-download-all, writes changed files anew",
     ProblemKind.LINK: f"{_THE_COMMAND}, with --re-download-all, writes the files and their links anew",
     ProblemKind.ANCHOR: f"look whether the page has the place on the site: if so, {_THE_COMMAND}, with "

@@ -46,7 +46,7 @@ _LISTS: Final = {PageRow: "pages", FailureRow: "failures", SkipRow: "skips", Gon
 
 
 def verify(folder: Path, on_problem: OnProblem | None = None) -> VerifyReport:
-    """Check the mirror in `folder`, or all mirrors directly below it. `on_problem` gets each problem as it is found."""
+    """Check the mirror in `folder` or those directly below it; `on_problem` gets each problem."""
     started = time.monotonic()
     problems = Problems(on_problem)
     mirrors = list(_mirrors_in(folder))
@@ -383,7 +383,7 @@ class _UrlAccount:
     def _add(self, url: str) -> None:
         key = urls.key(url)
         if key in self._keys:
-            self._problems.add(ProblemKind.TWICE, url, "stands in the manifest more than once")
+            self._problems.add(ProblemKind.TWICE, url, "is in the manifest more than once")
         self._keys.add(key)
         self._problems.urls += 1
 

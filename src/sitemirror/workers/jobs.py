@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
@@ -75,6 +75,7 @@ class ParsedPage:
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
+    is_unreadable: bool = False  # binary data under a page's media type
 
     @property
     def is_blank(self) -> bool:
@@ -93,6 +94,8 @@ class Received:
     charset: str | None
     content_type: str | None
     targets: Mapping[str, str]  # where the files of what it links to are, by URL
+    strip_params: Sequence[str] = ()  # the run's `ParamRules`
+    keep_params: Sequence[str] = ()
 
 
 @lru_cache(maxsize=8)
@@ -114,9 +117,10 @@ def _localize(file: Received) -> Rewritten:
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
     if digest == file.sha256:  # else a run that was killed has done it already
+        rules = ParamRules(tuple(file.strip_params), tuple(file.keep_params))
 
         def target(url: str) -> str:
-            there = file.targets.get(without_session(url))
+            there = file.targets.get(without_session(url, rules))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.links.css import localize_css
@@ -145,7 +149,7 @@ def encode_rewrite_job(files: Sequence[Received]) -> Message:
     return orjson.dumps((_LOCALIZE, None, None, files)), b""
 
 
-def run_job(job: Message) -> Message:
+def answer_job(job: Message) -> Message:
     """Run a job from another process. A failure is an answer, too."""
     from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
 
@@ -156,8 +160,8 @@ def run_job(job: Message) -> Message:
         options = ConvertOptions(**parameters | {"content": Content(parameters["content"])})
         return _pack(READERS[kind](PageSource(job[1], url, charset), options))
     except OutputError as refused:
-        told = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
-        return _dump({"refused": told}), b""
+        failure = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
+        return _dump({"refused": failure}), b""
     except Exception as error:
         return _dump({"error": f"{type(error).__name__}: {error}"}), b""
 
@@ -177,7 +181,7 @@ def _pack(reading: ParsedPage) -> Message:
             [(one.text, one.reason) for one in links.refused],
             links.nofollow,
         )
-    told = (
+    fields = (
         reading.digest.hex(),
         reading.title,
         reading.canonical,
@@ -187,35 +191,36 @@ def _pack(reading: ParsedPage) -> Message:
         reading.meta,
         reading.anchors,
         reading.hidden_texts,
+        reading.is_unreadable,
     )
-    return _dump(told), reading.markdown or b""
+    return _dump(fields), reading.markdown or b""
 
 
-def _dump(told: object) -> bytes:
+def _dump(value: object) -> bytes:
     try:
-        return orjson.dumps(told)
+        return orjson.dumps(value)
     except TypeError:  # half of a surrogate pair, which no file can hold either
-        return json.dumps(told).encode()
+        return json.dumps(value).encode()
 
 
 def raise_failure(answer: Message) -> None:
     """Raise the failure that an answer carries: `JobFailed`, or an `OutputError` of the disk."""
     if not answer[0].startswith(b"{"):
         return
-    told = json.loads(answer[0])
-    if refused := told.get("refused"):
+    failure = json.loads(answer[0])
+    if refused := failure.get("refused"):
         raise (DiskFull if refused["full"] else OutputError)(refused["message"], hint=refused["hint"])
-    raise JobFailed(told["error"])
+    raise JobFailed(failure["error"])
 
 
 def decode_page(answer: Message) -> ParsedPage:
     """Decode a parsed page."""
-    told, body = answer
+    head, body = answer
     try:
-        fields = orjson.loads(told)
+        fields = orjson.loads(head)
     except ValueError:
-        fields = json.loads(told)
-    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts = fields
+        fields = json.loads(head)
+    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, is_unreadable = fields
     if links is not None:
         found, roles, refused, nofollow = links
         links = PageLinks(
@@ -224,4 +229,5 @@ def decode_page(answer: Message) -> ParsedPage:
             nofollow,
         )
     markdown = body if has_markdown else None
-    return ParsedPage(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)
+    digest = bytes.fromhex(digest)
+    return ParsedPage(digest, title, canonical, refresh, markdown, links, meta, anchors, hidden_texts, is_unreadable)

@@ -1,4 +1,4 @@
-"""Parse pages in this process at first, and in worker processes once parsing takes a share of the time.
+"""Parse pages in this process first, and in workers once parsing takes a share of the time.
 
 A run that mostly waits for its server never pays for processes it has no use for, and a small one is over before they
 would have started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
@@ -29,26 +29,26 @@ from sitemirror.workers.jobs import (
     ParsedPage,
     Received,
     Rewritten,
+    answer_job,
     decode_page,
     encode_parse_job,
     encode_rewrite_job,
     localize,
     raise_failure,
-    run_job,
 )
-from sitemirror.workers.worker import Job, Worker
+from sitemirror.workers.worker import Worker, WorkerJob
 
 _SITES: Final = 10_000  # that are remembered
 
 
 class JobQueue:
-    """Jobs that wait for a worker: first in, first out within a site, and the site with the fewest bytes served first.
+    """Jobs waiting for a worker: by site with the fewest bytes served, then first in, first out.
 
     So one site's large pages do not hold up the small ones of others.
     """
 
     def __init__(self) -> None:
-        self._jobs: dict[str, deque[Job]] = {}
+        self._jobs: dict[str, deque[WorkerJob]] = {}
         self._had: dict[str, int] = {}
         self._now = 0  # what the site had before, that was served last: nobody saves up by not asking
 
@@ -58,19 +58,19 @@ class JobQueue:
     def __len__(self) -> int:
         return sum(map(len, self._jobs.values()))
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[WorkerJob]:
         for jobs in self._jobs.values():
             yield from jobs
 
-    def add(self, job: Job) -> None:
+    def add(self, job: WorkerJob) -> None:
         self._of(job).append(job)
 
-    def put_back(self, jobs: Iterable[Job]) -> None:
+    def put_back(self, jobs: Iterable[WorkerJob]) -> None:
         """These were given to a worker, which did not get to them: they are the next of their sites."""
         for job in reversed(list(jobs)):
             self._of(job).appendleft(job)
 
-    def _of(self, job: Job) -> deque[Job]:
+    def _of(self, job: WorkerJob) -> deque[WorkerJob]:
         jobs = self._jobs.get(job.site)
         if jobs is None:
             if len(self._had) > _SITES:
@@ -79,7 +79,7 @@ class JobQueue:
             self._had[job.site] = max(self._had.get(job.site, 0), self._now)
         return jobs
 
-    def next(self) -> Job:
+    def next(self) -> WorkerJob:
         """Remove and return the next job. The queue must not be empty."""
         site = min(self._jobs, key=self._had.__getitem__)
         jobs = self._jobs[site]
@@ -175,7 +175,7 @@ class Pool:
     # --- asking ------------------------------------------------------------------------------------------------
 
     async def read(self, kind: str, source: PageSource, options: ConvertOptions, watch: Stopwatch = IDLE) -> ParsedPage:
-        """What a page's bytes come to. Raises `JobFailed`."""
+        """Parse a page. Raises `JobFailed`."""
         self._loads = _CONVERSION if options.markdown else _REWRITING
         if self._here(len(source.body)):
             import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
@@ -185,23 +185,23 @@ class Pool:
         return decode_page(await self._ask(encode_parse_job(kind, source, options), source.url, watch))
 
     async def localize(self, files: Sequence[Received], watch: Stopwatch = IDLE) -> list[Rewritten]:
-        """Makes files' links local; gives their sizes and hashes. Raises `JobFailed`, or what the disk refuses."""
+        """Make links of files local; return sizes and hashes. Raises `JobFailed` or `OutputError`."""
         if self._here(0):  # What is written down has been read once, in time.
             return self._try(lambda: localize(files), watch)
         answer, _ = await self._ask(encode_rewrite_job(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
 
     def be_careful(self) -> None:
-        """From now on every page is read in a worker: the last run may have died of one, and this one must not."""
+        """Parse every page in a worker from now on: the last run may have died of one."""
         self._careful = True
 
     def expect(self, pages: int) -> None:
-        """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
+        """Start workers for that many pages, which come as fast as the server sends them."""
         if pages >= MANY:
             self._start_before(self.count)
 
     def expect_some(self, options: ConvertOptions) -> None:
-        """Pages are to come as fast as the server sends them, nobody knows how many: one worker starts at once."""
+        """Start one worker: pages come as fast as the server sends them, in unknown number."""
         self._loads = _CONVERSION if options.markdown else _REWRITING
         self._start_before(1)
 
@@ -267,7 +267,7 @@ class Pool:
             self._busy += time.perf_counter() - begun
 
     async def _ask(self, message: Message, url: str, watch: Stopwatch) -> Message:
-        job = Job(message, asyncio.get_running_loop().create_future(), watch, urls.authority(url))
+        job = WorkerJob(message, asyncio.get_running_loop().create_future(), watch, urls.authority(url))
         self._look_around()
         self._waiting.add(job)
         self._feed()
@@ -369,7 +369,7 @@ class Pool:
             self._warn(f"no workers: {reason}; pages are converted in the main process")
         self._alone = True
         for job in self._waiting:
-            job.answer("the worker died of it" if job.deaths else run_job(job.message))
+            job.answer("the worker died of it" if job.deaths else answer_job(job.message))
         self._waiting.clear()
 
     async def give_back(self) -> None:
@@ -415,7 +415,7 @@ async def _all_ended(workers: list[Worker]) -> None:
 
 
 def suitable_workers() -> int:
-    """How many workers can be of use: none on one core, two on two, since fetching and writing leave room on both."""
+    """Number of useful workers: none on one core, two on two, since fetching leaves room on both."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows

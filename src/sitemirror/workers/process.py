@@ -1,4 +1,4 @@
-"""The program of a worker process: reads jobs from stdin, one after the other, and writes answers to stdout.
+"""The program of a worker process: jobs from stdin, one by one, answers to stdout.
 
 Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
 It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when
@@ -17,7 +17,7 @@ from struct import Struct
 from typing import BinaryIO, Final
 
 from sitemirror.memory import give_back, return_large_blocks
-from sitemirror.workers.jobs import Message, run_job
+from sitemirror.workers.jobs import Message, answer_job
 
 HEADER: Final = Struct("<IIf")
 """The lengths of a message's two parts, which follow, and the seconds that an answer took."""
@@ -48,7 +48,7 @@ def main() -> None:
         read = 0
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
-            answer = run_job(job)
+            answer = answer_job(job)
             send(results, answer, seconds=time.perf_counter() - begun)
             read += len(job[1])
             if len(job[1]) > _LARGE or read > _MANY:
@@ -72,8 +72,8 @@ def _bound_memory() -> None:
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:
     """Encode a message for a pipe."""
-    told, body = message
-    return b"".join((HEADER.pack(len(told), len(body), seconds), told, body))
+    head, body = message
+    return b"".join((HEADER.pack(len(head), len(body), seconds), head, body))
 
 
 def send(file: BinaryIO, message: Message, *, seconds: float = 0.0) -> None:
@@ -86,5 +86,5 @@ def receive(file: BinaryIO) -> Message | None:
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    told, body, _ = HEADER.unpack(header)
-    return file.read(told), file.read(body)
+    head_size, body_size, _ = HEADER.unpack(header)
+    return file.read(head_size), file.read(body_size)

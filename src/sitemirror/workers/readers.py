@@ -8,16 +8,19 @@ from typing import Final
 
 import orjson
 
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import decode_text, parse_html
 from sitemirror.convert.metadata.summary import describe, read_page_meta
 from sitemirror.links.html import page_links, tree_links
+from sitemirror.text import is_readable
 from sitemirror.workers.jobs import ConvertOptions, PageSource, ParsedPage
 
 
 def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
     """Parse an HTML page once for all that the run needs."""
     body, url, charset = source.body, source.url, source.charset
-    document = parse(body, url=url, charset=charset)
+    document = parse_html(body, url=url, charset=charset)
+    if not is_readable(decode_text(body, document.tree.encoding)):
+        return ParsedPage(is_unreadable=True)
     meta = orjson.dumps(read_page_meta(document, len(body))).decode() if options.meta else None
     links = None
     if options.links:
@@ -51,6 +54,8 @@ def read_text(source: PageSource, _: ConvertOptions) -> ParsedPage:
     """Read a page of plain text or Markdown."""
     from sitemirror.convert.page import convert_text  # Loaded with the first page.
 
+    if not is_readable(decode_text(source.body, source.charset)):
+        return ParsedPage(is_unreadable=True)
     page = convert_text(source.body, url=source.url, charset=source.charset)
     markdown = page.markdown.encode("utf-8", "replace")
     return ParsedPage(_digest(markdown), page.title, markdown=markdown, hidden_texts=page.hidden_texts)

@@ -30,7 +30,7 @@ _LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no mor
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class WorkerJob:
     """A job and the future of its answer."""
 
     message: Message
@@ -41,8 +41,8 @@ class Job:
     size: int = field(init=False)  # bytes
 
     def __post_init__(self) -> None:
-        told, body = self.message
-        self.size = len(told) + len(body)
+        head, body = self.message
+        self.size = len(head) + len(body)
 
     def answer(self, answer: Message | str) -> None:
         """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
@@ -55,7 +55,7 @@ class Worker(asyncio.SubprocessProtocol):
     """A worker process. It runs its jobs in the order they are given."""
 
     owner: Pool
-    jobs: deque[Job] = field(default_factory=deque)
+    jobs: deque[WorkerJob] = field(default_factory=deque)
     is_up: bool = False
     timed_out: bool = False
     load: int = 0  # bytes it has been given and not answered
@@ -67,7 +67,7 @@ class Worker(asyncio.SubprocessProtocol):
     _began: float = field(default_factory=time.monotonic)
     _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
 
-    def do(self, job: Job) -> None:
+    def do(self, job: WorkerJob) -> None:
         if not self.jobs:
             self._began = time.monotonic()
         self.jobs.append(job)
@@ -90,7 +90,7 @@ class Worker(asyncio.SubprocessProtocol):
         self._began = time.monotonic()
 
     def check(self, longest: float) -> None:
-        """Ends the process if a job takes longer than that many seconds, or its start too long; `lost` hears of it."""
+        """End the process if its start or a job takes too long, and call `lost`."""
         limit = longest if self.is_up else min(longest, LONGEST_START)
         if (self.jobs or not self.is_up) and not self.timed_out and time.monotonic() - self._began > limit:
             self.timed_out = True
@@ -128,13 +128,13 @@ class Worker(asyncio.SubprocessProtocol):
             received.clear()
         start, enough = 0, HEADER.size
         while start + enough <= len(data):
-            told, body, seconds = HEADER.unpack_from(data, start)
+            head_size, body_size, seconds = HEADER.unpack_from(data, start)
             begin = start + HEADER.size
-            end = begin + told + body
+            end = begin + head_size + body_size
             if end > len(data):
                 enough = end - start
                 break
-            self._answered((data[begin : begin + told], data[begin + told : end]), seconds)
+            self._answered((data[begin : begin + head_size], data[begin + head_size : end]), seconds)
             start = end
         if start < len(data):  # Most answers come whole, and are cut out of what has come, once.
             received += data[start:]

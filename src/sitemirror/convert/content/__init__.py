@@ -1,1 +1,1 @@
-"""Chooses which part of a page is its content."""
+"""Choose the content of a page."""

@@ -1,7 +1,7 @@
-"""Reads a page's tree as text blocks and the parts that hold them.
+"""Read a page's tree as text blocks and the parts that contain them.
 
-A block is a run of text that no block-level element interrupts: the smallest piece that is kept or cut. Blocks and
-elements are kept in parallel lists and named by their index, since a page has hundreds and time is short.
+A block is a run of text without block-level elements in between: the smallest unit that is kept or cut. Blocks and
+elements are stored in parallel lists and referred to by index, since a page has hundreds of them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SILENT: Final = frozenset(
 )
 
 
-_LARGEST: Final = 12_000  # elements; a larger page is a list of something, and reading it costs more than it tells
-_DEEPEST: Final = 200  # levels; more are the traces of tags that were never closed
+_LARGEST: Final = 12_000  # elements; larger pages are lists of something, and reading them is not worth the time
+_DEEPEST: Final = 200  # levels; more come from tags that were never closed
 
 
 class PageBlocks:
-    """A page's blocks, and the block-level elements that hold them, each in the order of the page."""
+    """A page's blocks and the block-level elements that contain them, in document order."""
 
     __slots__ = (
         "_mixed",
@@ -49,21 +49,21 @@ class PageBlocks:
     )
 
     def __init__(self, body: Element) -> None:
-        # Of each element: what it is, where its parent is in these lists, and which blocks are in it.
+        # For each element: itself, its tag, the index of its parent, and its range of blocks.
         self.elements: list[Element] = [body]
         self.tags: list[str] = [body.tag]
         self.parents: list[int] = [0]
         self.starts: list[int] = [0]
         self.ends: list[int] = [0]
-        # Of each block: the element that it stands in, its text, how many characters of it are links, its nodes, and
-        # the inline element that it begins with.
+        # For each block: the index of its element, its text, the number of characters in links, its nodes, and the
+        # inline element that it begins with.
         self.owners: list[int] = []
         self.texts: list[str] = []
         self.linked: list[int] = []
         self.nodes: list[list[Node]] = []
         self.first: list[Element | None] = []
-        self.is_whole = True  # False where the page is too large or too deep to be read
-        self._mixed: set[Element] = set()  # inline elements with blocks in them
+        self.is_whole = True  # False if the page is too large or too deep
+        self._mixed: set[Element] = set()  # inline elements that contain blocks
         self._names: list[str] | None = None
         self._roles: dict[int, str] = {}
         self._read(body, 0, 0, False)
@@ -71,14 +71,14 @@ class PageBlocks:
 
     @property
     def names(self) -> list[str]:
-        """Of each element with text its class and its id."""
+        """For each element with text its class and id."""
         if self._names is None:
             self._name()
         return self._names or []
 
     @property
     def roles(self) -> dict[int, str]:
-        """Of the elements that have a role, which one."""
+        """Element index → ARIA role."""
         if self._names is None:
             self._name()
         return self._roles
@@ -89,8 +89,7 @@ class PageBlocks:
             (element.attr("class") or "") if start < end else ""
             for element, start, end in zip(elements, starts, ends, strict=True)
         ]
-        # Few elements have an id or a role, and to find those takes less than to ask each one: both in one look over
-        # the tree, which costs more than what is found.
+        # Few elements have an id or a role, so one query is faster than reading attributes of each.
         body = elements[0]
         places = dict(zip(elements, range(len(elements)), strict=True))
         for element in (body, *body.select("[id], [role]")):
@@ -107,15 +106,15 @@ class PageBlocks:
         if depth > _DEEPEST or here > _LARGEST:
             self.is_whole = False
             return
-        said: list[str] = []
+        texts: list[str] = []
         nodes: list[Node] = []
         linked = 0
         first: Element | None = None
         for child in element:
             if type(child) is Text:
                 data = child.data
-                if said or not data.isspace():
-                    said.append(data)
+                if texts or not data.isspace():
+                    texts.append(data)
                     nodes.append(child)
                 continue
             if type(child) is not Element:
@@ -123,23 +122,23 @@ class PageBlocks:
             tag = child.tag
             if tag not in BLOCK_TAGS:
                 if tag == "br":
-                    said.append("\n")
+                    texts.append("\n")
                     continue
                 if tag in _SILENT:
                     continue
-                before = len(said)
-                found = -1 if self._mixed and child in self._mixed else self._inline(child, said, depth, tag == "a")
+                before = len(texts)
+                found = -1 if self._mixed and child in self._mixed else self._inline(child, texts, depth, tag == "a")
                 if found >= 0:
-                    if len(said) > before:
+                    if len(texts) > before:
                         nodes.append(child)
                         linked += found
                         if not before:
                             first = child
                     continue
-                del said[before:]
-            if said:
-                self._add(here, said, linked, nodes, first, in_link)
-                said, nodes, linked, first = [], [], 0, None
+                del texts[before:]
+            if texts:
+                self._add(here, texts, linked, nodes, first, in_link)
+                texts, nodes, linked, first = [], [], 0, None
             place = len(self.tags)
             self.elements.append(child)
             self.tags.append(tag)
@@ -148,13 +147,13 @@ class PageBlocks:
             self.ends.append(0)
             self._read(child, place, depth + 1, in_link or tag == "a")
             self.ends[place] = len(self.texts)
-        if said:
-            self._add(here, said, linked, nodes, first, in_link)
+        if texts:
+            self._add(here, texts, linked, nodes, first, in_link)
 
     def _add(
-        self, here: int, said: list[str], linked: int, nodes: list[Node], first: Element | None, in_link: bool
+        self, here: int, texts: list[str], linked: int, nodes: list[Node], first: Element | None, in_link: bool
     ) -> None:
-        text = "".join(said).strip()
+        text = "".join(texts).strip()
         if text:
             self.owners.append(here)
             self.texts.append(text)
@@ -163,8 +162,8 @@ class PageBlocks:
             self.nodes.append(nodes)
             self.first.append(first)
 
-    def _inline(self, element: Element, said: list[str], depth: int, in_link: bool) -> int:
-        """Adds the text of an element to `said` and tells how much of it is linked; -1 if there are blocks in it."""
+    def _inline(self, element: Element, texts: list[str], depth: int, in_link: bool) -> int:
+        """Add the text of an element to `texts`; returns the linked characters, or -1 if it contains blocks."""
         linked = 0
         if depth > _DEEPEST:
             self.is_whole = False
@@ -172,8 +171,8 @@ class PageBlocks:
         for child in element:
             if type(child) is Text:
                 data = child.data
-                if said or not data.isspace():
-                    said.append(data)
+                if texts or not data.isspace():
+                    texts.append(data)
                     if in_link:
                         linked += len(data)
             elif type(child) is Element:
@@ -182,9 +181,9 @@ class PageBlocks:
                     self._mixed.add(element)
                     return -1
                 if tag == "br":
-                    said.append("\n")
+                    texts.append("\n")
                 elif tag not in _SILENT:
-                    found = self._inline(child, said, depth + 1, in_link or tag == "a")
+                    found = self._inline(child, texts, depth + 1, in_link or tag == "a")
                     if found < 0:
                         self._mixed.add(element)
                         return -1
@@ -227,13 +226,13 @@ _ROLES: Final = {
     "list": _FLAGS["ul"],
 }
 _BYTE: Final = 256
-_LEVELS: Final = 4  # around a block that are looked at
+_LEVELS: Final = 4  # of parts above a block
 
 
-class Parts:
-    """The parts of a page: its elements, each one with all that hold nothing more than it does.
+class PageParts:
+    """The parts of a page: elements, each merged with ancestors that contain the same blocks.
 
-    Those that hold several blocks are in lists of their own; the others are what single blocks stand alone in.
+    Parts with several blocks are in lists; a part with one block is an attribute of that block.
     """
 
     __slots__ = ("_levels", "above", "alone", "ends", "flags", "loose", "names", "own_flags", "parents", "starts")
@@ -243,15 +242,15 @@ class Parts:
         own = list(map(_FLAGS.get, page_blocks.tags))
         for place, role in page_blocks.roles.items():
             own[place] = (own[place] or 0) | _ROLES.get(role, 0)
-        # Of each part with several blocks, and of the page, which comes first: its blocks, what it stands in, what its
-        # elements are called, and what they and all around them are.
+        # For each part with several blocks (the page is the first): its range of blocks, its parent, the names of its
+        # elements, and the flags of these and of all ancestors.
         self.starts, self.ends, self.parents = [0], [count], [0]
         self.names, self.flags = [page_blocks.names[0]], [own[0] or 0]
-        # Of each block what the part is called that holds nothing else, and what it is in; few blocks have none.
+        # For each block: the names of its own part, if any, and the flags of that and of all ancestors.
         self.own_flags = [0] * count
         alone: list[str | None] = [None] * count
         part_of = self._read(page_blocks, own, alone)
-        self.above = [part_of[owner] for owner in page_blocks.owners]  # of each block the part that holds more than it
+        self.above = [part_of[owner] for owner in page_blocks.owners]  # for each block the part around it
         self.loose = [block for block, name in enumerate(alone) if name is None] if None in alone else []
         for block in self.loose:
             alone[block] = ""
@@ -260,10 +259,10 @@ class Parts:
         self._levels = _levels(bytes(self.above), self.parents) if len(self.starts) <= _BYTE else []
 
     def _read(self, page_blocks: PageBlocks, own: Sequence[int | None], alone: list[str | None]) -> list[int]:
-        """Fills the lists, and tells which part with several blocks each element is in."""
+        """Fill the lists; returns for each element the part with several blocks that contains it."""
         starts, ends, parents, names, flags = self.starts, self.ends, self.parents, self.names, self.flags
         own_flags = self.own_flags
-        one = 1 if len(alone) > 1 else 0  # A page of one block has no other part.
+        one = 1 if len(alone) > 1 else 0  # a page of one block
         part_of = [0]
         elements = zip(own, page_blocks.names, page_blocks.parents, page_blocks.starts, page_blocks.ends, strict=True)
         next(elements)
@@ -298,11 +297,11 @@ class Parts:
         return part_of
 
     def of_blocks(self, values: Sequence[int]) -> bytes:
-        """For each block what the part above it has. Values are bytes."""
+        """For each block the value of the part above it; values are bytes."""
         return self.above_blocks(values, 1)[0]
 
     def above_blocks(self, values: Sequence[int], levels: int) -> list[bytes]:
-        """For each block what the part above it has, what the one above that has, and so on, up to four."""
+        """For each block the values of the parts above it, from the inside, up to four."""
         if self._levels:
             table = bytes(values).ljust(_BYTE)
             return [above.translate(table) for above in self._levels[:levels]]
@@ -315,7 +314,7 @@ class Parts:
 
 
 def _levels(above: bytes, parents: Sequence[int]) -> list[bytes]:
-    """For each block the part above it, the one above that, and so on."""
+    """For each block the parts above it, from the inside."""
     table = bytes(parents).ljust(_BYTE)
     levels = [above]
     for _ in range(_LEVELS - 1):

@@ -1,7 +1,7 @@
-"""Chooses the elements of a page that are its content.
+"""Choose the elements of a page that are its content.
 
-Three sizes: `full` is the body less what HTML itself calls navigation, footer and aside; `main` is the main content
-alone; `auto` is the main content where leaving the rest out loses nothing worth keeping.
+`full` is the body without navigation, footers and asides by their tags or roles; `main` is the main content alone;
+`auto` is the main content if the rest is safe to drop.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.features import Features, Hints, read_hints
 from sitemirror.convert.content.keep import choose_blocks, prune
 from sitemirror.convert.content.model import load_model
@@ -28,21 +28,21 @@ from sitemirror.convert.hidden.elements import MAYBE_HIDDEN_OR_MENU, hidden_by_c
 from sitemirror.settings import Content
 
 
-class Reason(Enum):
-    """Why a part of a page is cut."""
+class CutReason(Enum):
+    """The reason why a part of a page is cut."""
 
     NAVIGATION = "navigation"
     FOOTER = "footer"
     ASIDE = "beside the content"
-    HIDDEN = "hidden: nobody sees it"
+    HIDDEN = "hidden text"
     OUTSIDE = "outside the main content"
-    CONTROL = "a control: to be used, not read"
-    GENERATED = "written by the page's generator, not by its author"
+    CONTROL = "button or form field"
+    GENERATED = "added by the generator"
 
 
-Cut = tuple[Element, Reason]
+Cut = tuple[Element, CutReason]
 
-_FORMULA: Final = "math/tex"  # begins the type of a script that is one
+_FORMULA: Final = "math/tex"  # begins the type of MathJax scripts
 _BESIDE: Final = ("nav", "footer", "aside")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
@@ -52,7 +52,7 @@ _NOTE_ROLES: Final = frozenset(
 _NOTE_CLASS: Final = re.compile(
     r"(?:foot|end|side|margin)-?notes?\b|\bnotes?\b|admonition|callout|warning|caution|danger|\btip\b|\bhint\b|important|"
     r"\binfo\b|\balert|\btopic\b|\bcitation\b|system-message|starlight-aside|pullquote|"
-    # A link that is shown with what it leads to, and words that mean a note only where they stand alone.
+    # Discourse's link previews, and words that mean a note only by themselves.
     r"\bonebox\b|(?<![\w-])(?:notice|success|quote)(?![\w-])",
     re.I,
 )
@@ -61,42 +61,42 @@ _ASIDE_CHROME: Final = re.compile(
     r"comment|recommend|author|trending|popular|cookie|banner|sign-?up",
     re.I,
 )
-_MAX_LINK_SHARE: Final = 0.4  # of an aside's text; a list of links is navigation, whatever it is called
+_MAX_LINK_SHARE: Final = 0.4  # of an aside's text; with more it is navigation
 
 _LANDMARKS: Final = "main, [role=main]"
-# Most specific first. One that stands more than once on a page marks teasers, not the content.
+# Most specific first. Several matches on a page are teasers, not the content.
 _CONTAINERS: Final = (
     "[itemprop=articleBody], "
     "[class]:is(.markdown-body, .post-content, .entry-content, .article-content, .article-body)",
-    # A heading may have any word for its id.
+    # The id of a heading may be any word.
     "[id]:is(#main-content, #content, #main, #page-content):not(h1, h2, h3, h4, h5, h6, a, dt, li, span), "
     "[class]:is(.main-content, .page-content)",
 )
 
 _ANYTHING: Final = frozenset(
     ("WordPress", "Jekyll", "Hugo", "LibreOffice", "math", "Pandoc", "phpBB", "Word", "DocBook, framed")
-)  # make pages of every kind, or are part of such
-_ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
+)  # generators of pages of every kind
+_ENOUGH: Final = 15  # blocks; with fewer, the model has too little to compare
 
-_MOST_NAMES: Final = 100_000  # characters of one element's classes
-_LEAST_SHARE: Final = 1 / 3  # of the page's text in what a generator has put there
+_MOST_NAMES: Final = 100_000  # characters of a class attribute
+_LEAST_SHARE: Final = 1 / 3  # of the page's text
 
-# `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
+# `auto` drops the rest of a page only up to this much prose (characters outside of links) or this share
 _SPARE_PROSE: Final = 300
 _SPARE_SHARE: Final = 0.5
-# and never what has its own shape: code, tables, and what stands under a heading.
+# and never code, data tables, and anything under a heading.
 _NEVER_SPARED: Final = "pre, table:has(th)"
 _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 
 def drop_unrendered(document: Document) -> None:
-    """Removes of the body what is text in the tree and on no screen, and the elements that only colour code."""
-    for element in document.unread:
+    """Remove scripts, styles and the like from the body, and merge highlighted code."""
+    for element in document.unrendered:
         if element.closest("body") is None:
-            continue  # It is in the head, or has gone with one around it.
+            continue  # in the head, or removed with an ancestor
         if element.tag == "textarea":
             if is_code_area(element):
-                element.tag = "pre"  # code to be tried out
+                element.tag = "pre"  # code to try out
         elif element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
             element.decompose()
     merge_highlighted_code(document.listings)
@@ -105,27 +105,26 @@ def drop_unrendered(document: Document) -> None:
 def drop_chrome(
     body: Element, beside: Sequence[Element], rules: Sequence[HidingRule]
 ) -> tuple[list[Cut], list[Element]]:
-    """Removes navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
+    """Remove navigation, footers, other asides and hidden text; returns what was cut.
 
-    `beside` is what a document has beside its content, `rules` what its style sheets hide.
-
-    And what is yet to be taken out by `drop_css_hidden`: what style sheets hide, since blocks are judged with it.
+    `beside` are the elements that are chrome by tag, `rules` the hiding rules of the style sheets. Also returns the
+    elements hidden by these rules, for `drop_css_hidden`: they stay until the blocks are judged.
     """
     cut: list[Cut] = []
     _open_noscript(body, [one for one in beside if one.tag == "noscript" and one.closest("body") is not None])
     _cut_chrome(beside, cut)
-    # Both in one look over the tree, which costs more than what is found.
+    # one query for both: walking the tree is the larger cost
     named = body.select(MAYBE_HIDDEN_OR_MENU)
     _cut_chrome(named, cut)
     menus = [element for element, _ in cut]
     for element in hidden_elements(body, named, menus):
-        _cut(element, Reason.HIDDEN, cut)
+        _cut(element, CutReason.HIDDEN, cut)
     convert_text_styles(named)
     return cut, hidden_by_css(body, select_hidden(body, rules), menus) if rules else []
 
 
 def drop_hidden(body: Element, rules: Sequence[HidingRule]) -> None:
-    """Removes text that nobody sees, and nothing else."""
+    """Remove hidden text only."""
     for element in list(hidden_elements(body, body.select(MAYBE_HIDDEN_OR_MENU), ())):
         element.decompose()
     if rules:
@@ -133,24 +132,24 @@ def drop_hidden(body: Element, rules: Sequence[HidingRule]) -> None:
 
 
 def drop_css_hidden(elements: Iterable[Element], cut: list[Cut]) -> None:
-    """Removes what is still there of what style sheets hide."""
+    """Remove elements hidden by style sheets that are still in the page."""
     for element in elements:
-        _cut(element, Reason.HIDDEN, cut)
+        _cut(element, CutReason.HIDDEN, cut)
 
 
-def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:
-    if element.closest("body") is not None:  # else it has gone with one around it
+def _cut(element: Element, reason: CutReason, cut: list[Cut]) -> None:
+    if element.closest("body") is not None:  # else removed with an ancestor
         element.decompose()
         cut.append((element, reason))
 
 
 def count_hidden_texts(cut: Iterable[Cut]) -> int:
-    """The number of texts that were cut because they are hidden."""
-    return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
+    """Count the texts that were cut as hidden."""
+    return sum(reason is CutReason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
 def _open_noscript(body: Element, found: Sequence[Element]) -> None:
-    """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
+    """Unwrap noscript elements that contain most of the page, as in Discourse."""
     length = sum([len(noscript.text) for noscript in found])
     if length > _SPARE_PROSE and length * 2 > len(body.text):
         for noscript in found:
@@ -164,27 +163,27 @@ def _cut_chrome(elements: Iterable[Element], cut: list[Cut]) -> None:
             _cut(element, reason, cut)
 
 
-def _chrome(element: Element, tag: str, role: str | None) -> Reason | None:
+def _chrome(element: Element, tag: str, role: str | None) -> CutReason | None:
     if tag == "aside" or role == "complementary":
-        # One that was never closed holds the page.
-        return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else Reason.ASIDE
-    if (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
-        return Reason.FOOTER if tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
+        # An unclosed one contains the page.
+        return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else CutReason.ASIDE
+    if (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _contains_content(element):
+        return CutReason.FOOTER if tag == "footer" or role == "contentinfo" else CutReason.NAVIGATION
     return None
 
 
 def choose_content(
     body: Element, content: Content, generators: Sequence[Generator], document: Document
 ) -> list[Element]:
-    """The elements of a document's body that together are the page, in order. `drop_chrome` comes first.
+    """Choose the content elements of a body, in order; call `drop_chrome` before.
 
-    The names of a documentation generator and, on pages that are too small for anything else, landmarks decide; on all
-    other pages each block is judged by itself.
+    The selectors of a generator decide, landmarks on pages that are too small for the model, and else the model, which
+    judges every block.
     """
     if content is Content.FULL:
         return [body]
     own = generator_content(body, generators)
-    # With the content at hand it is quicker to look for menus there than in the whole page.
+    # Searching the content for menus is faster than searching the page.
     has_title = any(element.tag == "h1" or element.find("h1") is not None for element in own)
     _drop_generator_chrome(own if has_title else [body], generators)
     if own:
@@ -193,8 +192,8 @@ def choose_content(
     if not any(generator.name not in _ANYTHING for generator in generators):
         page_blocks = PageBlocks(body)
         if page_blocks.is_whole and len(page_blocks.texts) >= _ENOUGH:
-            said = read_hints(document.head, document.url)
-            kept = choose_blocks(page_blocks, _block_odds(page_blocks, said), content, said)
+            hints = read_hints(document.head, document.url)
+            kept = choose_blocks(page_blocks, _block_odds(page_blocks, hints), content, hints)
             prune(page_blocks, kept)
             for nodes in compress(page_blocks.nodes, kept):
                 separate_words(nodes)
@@ -207,15 +206,15 @@ def choose_content(
     return _with_title(found, body) if found and _is_rest_dispensable(found, body) else [body]
 
 
-def _block_odds(page_blocks: PageBlocks, said: Hints) -> list[float]:
-    """For each block the logarithm of the odds that it is content."""
-    learnt = load_model()
-    features = Features(page_blocks, Parts(page_blocks), learnt.lexicon, said)
-    return learnt.odds(features.columns, features.page, len(page_blocks.texts))
+def _block_odds(page_blocks: PageBlocks, hints: Hints) -> list[float]:
+    """The log odds that each block is content."""
+    model = load_model()
+    features = Features(page_blocks, PageParts(page_blocks), model.lexicon, hints)
+    return model.odds(features.columns, features.page, len(page_blocks.texts))
 
 
-def _has_swallowed_the_page(element: Element) -> bool:
-    """True if a nav or footer was never closed and holds what follows it, or says who is quoted."""
+def _contains_content(element: Element) -> bool:
+    """True if a nav or footer contains the page since it was never closed, or is the source of a quote."""
     if element.tag == "footer" and element.closest("blockquote, figure") is not None:
         return True
     inside = "main, [role=main], article, footer" if element.tag == "nav" else "main, [role=main], article"
@@ -226,7 +225,7 @@ def _is_content_aside(aside: Element) -> bool:
     names = f"{aside.attr('class') or ''} {aside.attr('id') or ''}"
     if aside.attr("role") in _NOTE_ROLES or _NOTE_CLASS.search(names):
         return True
-    if aside.closest("main, article, [role=main]") is None and not _stands_in_text(aside):
+    if aside.closest("main, article, [role=main]") is None and not _is_beside_paragraph(aside):
         return False
     if _ASIDE_CHROME.search(names) or aside.find("form") is not None:
         return False
@@ -234,8 +233,8 @@ def _is_content_aside(aside: Element) -> bool:
     return length > 0 and sum(len(anchor.text) for anchor in aside.find_all("a")) <= length * _MAX_LINK_SHARE
 
 
-def _stands_in_text(aside: Element) -> bool:
-    """True if it stands in a section, beside a paragraph: an author's words, not what a site has beside a page."""
+def _is_beside_paragraph(aside: Element) -> bool:
+    """True if an aside is in a section next to a paragraph, and so part of the text."""
     return aside.closest("section") is aside.parent is not None and any(
         next((node.tag for node in nodes if isinstance(node, Element)), None) == "p"
         for nodes in (aside.previous_siblings, aside.next_siblings)
@@ -250,7 +249,7 @@ def _drop_generator_chrome(elements: Iterable[Element], generators: Sequence[Gen
 
 
 def generator_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
-    """The elements that hold all content on a page of a known generator."""
+    """The content elements of a page of a known generator."""
     for generator in generators:
         if generator.content and (element := body.select_one(generator.content)) is not None and _has_text(element):
             heading = body.select_one(generator.heading) if generator.heading else None
@@ -267,14 +266,14 @@ def _has_text(element: Element) -> bool:
 
 
 def _common_holder(body: Element, heads: str) -> Element | None:
-    """The smallest part of the page that holds all sections and what stands beside them, if that is enough of it."""
+    """The smallest element around all sections, if it has enough of the page's text."""
     found = body.select(heads)
     if not found:
         return None
-    # In the order of the page, what holds the first and the last of them holds all.
+    # In document order, an ancestor of the first and the last contains all.
     holders = list(found[-1].ancestors)
     here = next((one for one in found[0].ancestors if one in holders), None)
-    if here is found[0].parent and here is not None:  # one section, and in it all others
+    if here is found[0].parent and here is not None:  # one section that contains all others
         here = here.parent
     if not isinstance(here, Element) or here is body:
         return None
@@ -282,7 +281,7 @@ def _common_holder(body: Element, heads: str) -> Element | None:
 
 
 def _landmarks(body: Element) -> list[Element]:
-    """The landmarks of a page's content; empty if there are none with text."""
+    """The content landmarks of a page that have text."""
     for selector in (_LANDMARKS, "article"):
         if found := _outermost(body.select(selector), selector):
             return found
@@ -294,7 +293,7 @@ def _landmarks(body: Element) -> list[Element]:
 
 
 def _append_footnotes(last: Element) -> None:
-    """Moves footnotes into the content that they are notes to, where they stand right behind it."""
+    """Move footnotes right after the content into it."""
     after = last.next_sibling
     while isinstance(after, Text) and not after.data.strip():
         after = after.next_sibling
@@ -309,7 +308,7 @@ def _outermost(elements: list[Element], selector: str) -> list[Element]:
 
 
 def _is_rest_dispensable(found: list[Element], body: Element) -> bool:
-    """True if what stands outside `found` can be spared."""
+    """True if the rest of the page outside of `found` can be dropped."""
     holders = [Element("hr") for _ in found]
     for element, holder in zip(found, holders, strict=True):
         element.replace_with(holder)
@@ -323,25 +322,25 @@ def _is_rest_dispensable(found: list[Element], body: Element) -> bool:
 
 
 def _is_heading(element: Element) -> bool:
-    """True if it heads something, and is not just a link."""
+    """True if a heading has text and is not only a link."""
     text = element.text.strip()
     return bool(text) and all(anchor.text.strip() != text for anchor in element.find_all("a"))
 
 
 def _with_title(found: list[Element], body: Element) -> list[Element]:
-    """`found`, and before it the page's one h1 where that stands in a header outside."""
+    """Add the only h1 of the page before `found` if it is outside of it."""
     titles = body.find_all("h1", limit=2)
     if len(titles) != 1 or any(element.find("h1") is not None for element in found):
         return found
     (title,) = titles
-    # A heading that is one link is the site's name.
+    # A heading that is a link is the site's name.
     return found if title.find("a", href=True) is not None else [title, *found]
 
 
 def _guess(body: Element) -> list[Element]:
-    """The densest part of an unmarked page, unless it is too small to be the content."""
+    """The densest element of a page without landmarks, unless it is too small."""
     if any(len(one.attr("class") or "") > _MOST_NAMES for one in body.select("[class]")):
-        return [body]  # Reading them all takes seconds, and no page that people made has so many.
+        return [body]  # against pages that take seconds to read
     element = body.main_content()
     if element is None or _length(element) * 4 < _length(body):
         return [body]

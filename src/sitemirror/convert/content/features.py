@@ -1,7 +1,7 @@
-"""Features of text blocks, as columns of bytes: one row a block, one number a column.
+"""Features of text blocks, as columns of bytes with one value for each block.
 
-Columns, not rows: most of the work is then done by the interpreter's own loops over bytes, and a neighbour's number is
-the same column, moved by one. `Hints` are what the page's head and its URL add.
+With columns most of the work is done by built-in operations on bytes, and a neighbour's feature is the same column
+shifted by one. `Hints` come from the page's head and URL.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from typing import Final
 
 from turbohtml import Element
 
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.model import NOTHING, SHORT_TEXT, Lexicon
 
 _OG: Final = {"article": 1, "website": 2, "product": 3, "product.group": 3, "product.item": 3, "profile": 4, "book": 4}
 _TYPE: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
-# One bit each: what the page's own data call the page or things on it.
+# schema.org types, one bit for each group.
 _TYPES: Final = {
     "Article": 1, "NewsArticle": 1, "BlogPosting": 1, "TechArticle": 1, "ScholarlyArticle": 1, "Report": 1,
     "Recipe": 1, "HowTo": 1, "Product": 2, "ProductGroup": 2, "Offer": 2, "AggregateOffer": 2,
 }  # fmt: skip
 
-# Parts of an address, or of its host's name, that documentation has.
+# Parts of URLs and host names of documentation.
 _DOCUMENTATION: Final = frozenset(
     (
         "docs", "doc", "documentation", "reference", "manual", "manuals", "guide", "guides", "handbook", "tutorial",
         "tutorials", "learn", "api",
     )
 )  # fmt: skip
-_ARTICLES: Final = frozenset(("blog", "blogs", "news"))  # which are articles about anything
+_ARTICLES: Final = frozenset(("blog", "blogs", "news"))  # articles, whatever else the URL contains
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
     """Hints from the page's head and URL."""
 
-    graph: int = 0  # the page's OpenGraph type, by number
-    has_article: bool = False  # whether schema.org's data name an article, or something else that is read
-    has_product: bool = False  # or something that is sold
-    titles: str = ""  # what the page is called, in small letters and one line, each way that it is
-    is_documentation: bool = False  # whether its address says so
-    path: str = ""  # where it is on its site
+    graph: int = 0  # number of the page's OpenGraph type
+    has_article: bool = False  # schema.org data has an article or another text
+    has_product: bool = False  # schema.org data has a product
+    titles: str = ""  # all titles of the page in lower case, on one line
+    is_documentation: bool = False  # by its URL
+    path: str = ""  # path of the URL
 
     @property
     def is_article(self) -> bool:
-        """True if the page says that it is one text with a beginning and an end."""
+        """True if the metadata call the page an article."""
         return self.graph == _OG["article"] or (self.has_article and not self.has_product)
 
 
 def read_hints(head: Iterable[Element], url: str) -> Hints:
-    """Reads what is in a page's head, and in its address."""
+    """Read hints from a page's head and URL."""
     graph = found = 0
     titles: list[str] = []
     for element in head:
@@ -89,7 +89,7 @@ _KINDS: Final = {
     "legend": 31, "option": 32, "a": 28, "div": 21, "section": 22, "article": 23, "header": 27, "footer": 33,
     "main": 24, "nav": 34, "aside": 26, "form": 29, "address": 25, "body": 35,
 }  # fmt: skip
-_HEADING: Final = re.compile(rb"[\x03-\x08]")  # among kinds
+_HEADING: Final = re.compile(rb"[\x03-\x08]")  # values of `_KINDS`
 _TITLE: Final = re.compile(rb"[\x03-\x05]")
 _FIRST: Final = b"\x03"
 _ENDS: Final = frozenset('.!?…。”’"')
@@ -98,15 +98,15 @@ _SIZES: Final = bytes(
     n if n < 16 else (n.bit_length() - 3) * 8 + ((n >> (n.bit_length() - 4)) & 7) for n in range(8192)
 )
 _LARGEST: Final = 8191
-_PROSE: Final = 80  # characters of a block that is more than a label
+_PROSE: Final = 80  # characters; shorter blocks are labels
 TITLES: Final = frozenset(("h1", "h2", "h3"))
-_NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
-_FEW: Final = 25  # blocks of a part that may be one of many alike
+_NAMELESS: Final = 8  # characters; shorter headings are in too many titles
+_FEW: Final = 25  # blocks, at most, of a part that may repeat
 _UP: Final = bytes(range(255))
 
 
 class _Kinds(dict[str, int]):
-    """Numbers for the tags that blocks stand in."""
+    """Tag of a block → number, with a default."""
 
     def __missing__(self, tag: str) -> int:
         return 15
@@ -116,12 +116,12 @@ _NUMBERS: Final = _Kinds(_KINDS)
 
 
 def size(number: int) -> int:
-    """A length as a byte: itself while it is small, then eight steps a doubling."""
+    """Quantise a length to a byte: exact while small, then eight steps for each doubling."""
     return _SIZES[number if number < _LARGEST else _LARGEST]
 
 
 def _distances(count: int) -> bytes:
-    """Distances of the blocks after a place."""
+    """Distances of `count` blocks from the one before them."""
     return _SIZES[1 : count + 1].ljust(count, b"\xff")
 
 
@@ -130,7 +130,7 @@ class Features:
 
     __slots__ = ("_count", "_lengths", "_lexicon", "_page_blocks", "_parts", "_prose", "_tags", "columns", "page")
 
-    def __init__(self, page_blocks: PageBlocks, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
+    def __init__(self, page_blocks: PageBlocks, parts: PageParts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
         self.page: dict[str, int] = {}
         self._page_blocks, self._parts, self._lexicon = page_blocks, parts, lexicon
@@ -167,15 +167,15 @@ class Features:
         columns["twice"] = bytes([n if n < 255 else 255 for n in map(same.__getitem__, texts)])
 
     def _headings(self) -> None:
-        """Below which heading each block stands."""
+        """Features of the heading above each block."""
         columns, count = self.columns, self._count
-        said, kinds = columns["says"], columns["kind"]
+        text_scores, kinds = columns["says"], columns["kind"]
         places = [found.start() for found in _HEADING.finditer(kinds)]
         before = places[0] if places else count
         says, far, rank = [bytes((NOTHING,)) * before], [b"\xff" * before], [bytes(before)]
         for place, end in zip(places, [*places[1:], count], strict=False):
             length = end - place
-            says.append(said[place : place + 1] * length)
+            says.append(text_scores[place : place + 1] * length)
             far.append(_UP[:length].ljust(length, b"\xff"))
             rank.append(bytes((kinds[place] - 2,)) * length)
         columns["head_says"] = b"".join(says)
@@ -202,7 +202,7 @@ class Features:
             low.append(score if score < least else least)
             total.append(total[parent] + score - NOTHING)
             often.append(same if same > most and name and end - start <= _FEW else most)
-        # A block that stands alone in a part adds what that is called.
+        # A block with a part of its own adds the score of its names.
         scores = list(map(judged.__getitem__, alone))
         sums = map(add, map(total.__getitem__, above), scores)
         columns["sum"] = bytes([0 if n < -256 else 255 if n > 254 else (n >> 1) + NOTHING for n in sums])
@@ -276,7 +276,7 @@ class Features:
             up.append(levels[part] if part in levels else up[parent])
         columns["top_up"] = parts.of_blocks(up)
         columns["rival"] = parts.of_blocks([n * 255 // (most or 1) for n in direct])
-        # From its first prose to its last.
+        # from its first prose to its last
         start, end = parts.starts[top], parts.ends[top]
         inside = [block for block in range(start, end) if parts.above[block] == top and self._prose[block]] or [start]
         start, end = inside[0], inside[-1] + 1

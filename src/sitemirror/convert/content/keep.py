@@ -1,4 +1,4 @@
-"""Decides from the odds of each block which blocks are kept, and prunes the others from the tree."""
+"""Decide by the odds of each block which ones to keep, and prune the others from the tree."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _COMMENTS: Final = re.compile(
     r"(?<![A-Za-z])[Cc]omments?(?![a-z])|[a-z]Comments?(?![a-z])|disqus"
     r"|[Cc]omments?[-_]?(?:list|body|content|area|text|thread|section)"
 )
-_NAMES: Final = 1000  # characters that are looked at
-_COMMENTS_AT_MOST: Final = 0.7  # of what is likely to be content; an article may be shorter than what people say of it
+_NAMES: Final = 1000  # characters that are searched
+_COMMENTS_AT_MOST: Final = 0.7  # of the expected content; comments may be longer than an article
 _ARTICLE_AT_LEAST: Final = 0.3
 _MAIN_AT_LEAST: Final = 0.5
-_NEVER: Final = -8.0  # odds, as a logarithm
-_FARTHER: Final = 2.0  # by how much the logarithm of the odds falls
-_NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
-_NAMELESS_FOREIGN: Final = 3  # where a character may be a word
+_CONTENT_IDS: Final = (" content", " main-content", " maincontent", " mainContent", " page-content", " main")
+_NEVER: Final = -8.0  # log odds
+_FARTHER: Final = 2.0  # subtracted from log odds
+_NAMELESS: Final = 8  # characters; shorter headings are in too many titles
+_NAMELESS_FOREIGN: Final = 3  # for scripts where a character may be a word
 
 
-class Places:
-    """The position of blocks by the page's own markup: main part, article, comments."""
+class Landmarks:
+    """Main part, article and comments by the page's own markup."""
 
     def __init__(self, page_blocks: PageBlocks, probabilities: Sequence[float]) -> None:
         self._page_blocks = page_blocks
@@ -43,7 +44,7 @@ class Places:
         return [0.0, *accumulate(map(mul, self._probabilities, map(len, self._page_blocks.texts)))]
 
     def main_part(self) -> set[int] | None:
-        """The blocks of what a page marks as its main part, if that has most of the likely content."""
+        """The blocks of the main part, if it has most of the expected content."""
         page_blocks = self._page_blocks
         tags = page_blocks.tags
         marked = [place for place, role in page_blocks.roles.items() if role == "main" and place]
@@ -56,8 +57,18 @@ class Places:
         share = self._share(parts[0] if len(parts) == 1 else blocks) if blocks else 0
         return blocks if share >= _MAIN_AT_LEAST else None
 
+    def named_content(self) -> set[int] | None:
+        """The blocks of the only element with an id such as `content`, if it has most of the likely content."""
+        page_blocks = self._page_blocks
+        # A name is class and id, so an id alone has a blank in front.
+        marked = [place for place, name in enumerate(page_blocks.names) if name.endswith(_CONTENT_IDS) and place]
+        if len(marked) != 1:
+            return None
+        blocks = range(page_blocks.starts[marked[0]], page_blocks.ends[marked[0]])
+        return set(blocks) if blocks and self._share(blocks) >= _MAIN_AT_LEAST else None
+
     def article(self, titles: str) -> range | None:
-        """The smallest article, or main part, that has a heading that the page is called by and much of the content."""
+        """The smallest article or main part with the title of the page and enough of the content."""
         page_blocks = self._page_blocks
         for block, owner in enumerate(page_blocks.owners):
             place = owner if self._is_title(block, titles) else 0
@@ -70,15 +81,15 @@ class Places:
         return None
 
     def comments(self) -> set[int]:
-        """The blocks of what people say of the page; empty where that may be the page.
+        """The blocks of comments; empty if they may be the page itself.
 
-        One part of that name may be about anything; comments are several, or stand in a part for them.
+        A single part with such a name may be anything: comments are several parts, or nested.
         """
         page_blocks = self._page_blocks
         found: set[int] = set()
         parts = 0
         for place, names in enumerate(page_blocks.names):
-            # Nearly all names have none of this in them, and the expression takes its time.
+            # Substring tests are faster than the pattern, and nearly no name matches.
             if ("omment" in names or "disqus" in names) and place and _COMMENTS.search(names, 0, _NAMES):
                 parts += 1
                 found.update(range(page_blocks.starts[place], page_blocks.ends[place]))
@@ -101,44 +112,44 @@ class Places:
 
 
 def adjust_by_place(page_blocks: PageBlocks, odds: Sequence[float], hints: Hints) -> Sequence[float]:
-    """The odds on a page that says that it is an article, less those of comments and of all that is not in it."""
+    """Lower the odds of comments and of blocks outside of the article, on a page that is one."""
     if not hints.is_article:
         return odds
-    places = Places(page_blocks, probabilities(odds))
+    places = Landmarks(page_blocks, probabilities(odds))
     if not hints.is_documentation and (article := places.article(hints.titles)) is not None:
         odds = [one if block in article else one - _FARTHER for block, one in enumerate(odds)]
-        places = Places(page_blocks, probabilities(odds))
+        places = Landmarks(page_blocks, probabilities(odds))
     comments = places.comments()
     return [min(one, _NEVER) if block in comments else one for block, one in enumerate(odds)] if comments else odds
 
 
-_AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
+_AUTO: Final = 0.12  # probability of content; `auto` keeps blocks above it
 _BRIDGED: Final = 2  # blocks
 _ENOUGH_OF_LIST: Final = 0.3
 _LISTS: Final = frozenset(("ul", "ol"))
 _TABS: Final = "tablist"
 _TAB: Final = "button, a:is([href^='#'], [data-toggle], [data-bs-toggle])"
-_TAB_NAME: Final = 60  # characters at most
-_TABS_CLASS: Final = "nav-tabs"  # Bootstrap's, and those of who learnt from it
-# The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
-# towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
+_TAB_NAME: Final = 60  # characters, at most
+_TABS_CLASS: Final = "nav-tabs"  # Bootstrap and its imitators
+# The usual log odds of a page's best block, and how far all blocks are shifted towards it: a page unlike the training
+# data is judged relative to its best block.
 _SUREST: Final = 3.0
 _MOVED: Final = 0.2
-_STRICT: Final = 1.1  # `main` asks for so much more than the expectation does, since odds are a little too good
-# An article's text is sure, and so is what is not: its surer half has odds (their logarithm) over some number, and what
-# is below half of that less one is something else.
+_STRICT: Final = 1.1  # factor on the threshold of `main`, since odds are a little too high
+# The better half of an article's text has log odds over some value; blocks below half of that value minus one are not
+# part of it.
 _SURE_SHARE: Final = 0.5
 _BELOW: Final = 1.0
 _HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_SAID: Final = 50  # characters; a longer text is not said twice on purpose
-_SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables it may be
+_LONG_TEXT: Final = 50  # characters; longer texts are not repeated on purpose
+_REPEATING_TAGS: Final = frozenset(("pre", "td", "th"))  # where repetition is normal
 
 
 def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
-    """The least probability of content with which a block is kept.
+    """The probability of content from which on a block is kept.
 
-    Keeping every block that is at least half as likely as the best F1 that can be expected gives that best F1: where
-    little is sure, more has to be kept.
+    Keeping every block with at least half the probability of the best expected F1 gives that F1, so the less certain
+    the blocks are, the more are kept.
     """
     expected = sum(map(mul, likely, lengths))
     best, right, kept = 0.0, 0.0, 0
@@ -153,7 +164,7 @@ def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
 
 
 def choose_blocks(page_blocks: PageBlocks, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
-    """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
+    """Choose the blocks to keep by their log odds; at least one."""
     if content is Content.MAIN:
         odds = adjust_by_place(page_blocks, odds, hints)
     moved = _MOVED * (max(odds) - _SUREST)
@@ -164,13 +175,17 @@ def choose_blocks(page_blocks: PageBlocks, odds: Sequence[float], content: Conte
     if content is Content.AUTO or hints.is_documentation:
         enough = min(least, _AUTO)
         kept = [p >= enough for p in likely]
-        marked = Places(page_blocks, likely).main_part()
-        if marked is not None and content is Content.AUTO:
-            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(marked))
+        landmarks = Landmarks(page_blocks, likely)
+        marked = landmarks.main_part()
+        part = (marked or landmarks.named_content()) if content is Content.AUTO else None
+        if part:
+            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(part))
         _bridge(page_blocks, kept)
         _join_lists(page_blocks, kept)
         _keep_tabs(page_blocks, kept)
         _complete_structures(page_blocks, kept)
+        if part:  # again: the site's name may be a heading, which was kept for the sake of its section
+            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(part))
         _keep_title(page_blocks, kept, hints)
         if marked is not None and content is Content.MAIN:
             _cut_to(page_blocks, marked, kept)
@@ -187,14 +202,14 @@ def choose_blocks(page_blocks: PageBlocks, odds: Sequence[float], content: Conte
 
 
 def _drop_menus(page_blocks: PageBlocks, likely: Sequence[bool], kept: list[bool], before: int) -> None:
-    """Lets go of links alone that stand before the main part, unless they are likely to be content."""
+    """Drop blocks of links before the main part, unless they are likely to be content."""
     for block in range(before):
         if page_blocks.linked[block] == len(page_blocks.texts[block]) and not likely[block]:
             kept[block] = False
 
 
 def _cut_to(page_blocks: PageBlocks, marked: set[int], kept: list[bool]) -> None:
-    """Keeps nothing but the main part, and the title above it where that has none."""
+    """Keep only the main part, and the title above it if it has none."""
     titles = [
         block for block, owner in enumerate(page_blocks.owners) if page_blocks.tags[owner] == "h1" and kept[block]
     ]
@@ -205,7 +220,7 @@ def _cut_to(page_blocks: PageBlocks, marked: set[int], kept: list[bool]) -> None
 
 
 def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[int]) -> float:
-    """The odds that the surer half of the expected content has at least."""
+    """The least log odds in the better half of the expected content."""
     rest = sum(map(mul, likely, lengths)) / 2
     for one, p, n in sorted(zip(odds, likely, lengths, strict=True), key=itemgetter(0), reverse=True):
         rest -= p * n
@@ -215,20 +230,20 @@ def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[in
 
 
 def _complete_structures(page_blocks: PageBlocks, kept: list[bool]) -> None:
-    """Keeps code, tables, captions and headings that a choice of single blocks would tear out of the content.
+    """Keep code, tables, captions and headings together with the content.
 
-    Code is content wherever it stands, a table is kept whole or not at all, a caption with its table or code, and a
-    heading with anything of what it is the heading of, and with headings of its rank beside it unless it heads links
-    alone; in the part that the page marks as its main one, tables and headings always are.
+    All code is kept. A table is kept whole or not at all, a caption with its table or code. A heading is kept with
+    anything in its section, and with kept headings of its rank beside it unless its section is only links. In the main
+    part tables and headings are always kept.
     """
     tags, owners, parents = page_blocks.tags, page_blocks.owners, page_blocks.parents
     cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
-    for table in {_table(page_blocks, place) for place in cells}:  # Those with headings hold data.
+    for table in {_table(page_blocks, place) for place in cells}:  # tables with header cells are data
         start, end = page_blocks.starts[table], page_blocks.ends[table]
         if table and (any(kept[start:end]) or _is_main(page_blocks, table)):
             kept[start:end] = [True] * (end - start)
     missing: list[int] = []
-    ranks: set[tuple[int, str]] = set()  # of kept headings, with what they stand in
+    ranks: set[tuple[int, str]] = set()  # rank and parent of kept headings
     for block in range(len(kept) - 1, -1, -1):
         place = owners[block]
         tag = tags[place]
@@ -251,12 +266,12 @@ def _complete_structures(page_blocks: PageBlocks, kept: list[bool]) -> None:
 
 
 def _keep_title(page_blocks: PageBlocks, kept: list[bool], hints: Hints) -> None:
-    """Keeps the page's one h1 where the page is called so: it often stands alone in a banner above everything else."""
+    """Keep the only h1 if it is the page's title; it is often alone in a banner."""
     if not hints.titles or page_blocks.tags.count("h1") != 1:
         return
     place = page_blocks.tags.index("h1")
     blocks = range(page_blocks.starts[place], page_blocks.ends[place])
-    # A heading that is one link is the site's name, unless it leads to this very page.
+    # A heading that is a link is the site's name, unless it links to this page.
     is_link = all(page_blocks.linked[block] == len(page_blocks.texts[block]) for block in blocks)
     if is_link and not _leads_here(page_blocks.elements[place], hints.path):
         return
@@ -272,7 +287,7 @@ def _leads_here(heading: Element, path: str) -> bool:
 
 
 def _bridge(page_blocks: PageBlocks, kept: list[bool]) -> None:
-    """Keeps the one or two blocks between others that are kept and stand beside them: a caption, who is quoted."""
+    """Keep one or two blocks between kept siblings, such as a caption or the source of a quote."""
     owners, parents = page_blocks.owners, page_blocks.parents
     last, around = -1, (0, 0)
     for block, is_kept in enumerate(kept):
@@ -285,7 +300,7 @@ def _bridge(page_blocks: PageBlocks, kept: list[bool]) -> None:
 
 
 def _join_lists(page_blocks: PageBlocks, kept: list[bool]) -> None:
-    """Keeps a list of single lines whole if enough of it is kept."""
+    """Keep a list of single lines whole if enough of it is kept."""
     for place in [place for place, tag in enumerate(page_blocks.tags) if tag in _LISTS]:
         start, end = page_blocks.starts[place], page_blocks.ends[place]
         if not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
@@ -295,13 +310,13 @@ def _join_lists(page_blocks: PageBlocks, kept: list[bool]) -> None:
 
 
 def _keep_tabs(page_blocks: PageBlocks, kept: list[bool]) -> None:
-    """Keeps the names of tabs above a tab that is kept. A list of tabs that holds their panels is judged as it is."""
+    """Keep tab labels above a kept panel."""
     rows = [place for place, role in page_blocks.roles.items() if role == _TABS]
     rows += [
         place
         for place, name in enumerate(page_blocks.names)
         if _TABS_CLASS in name
-        and page_blocks.elements[place].select_one(_TAB) is not None  # others lead to other pages
+        and page_blocks.elements[place].select_one(_TAB) is not None  # others link to other pages
     ]
     for place in rows:
         start, end = page_blocks.starts[place], page_blocks.ends[place]
@@ -310,14 +325,14 @@ def _keep_tabs(page_blocks: PageBlocks, kept: list[bool]) -> None:
 
 
 def _table(page_blocks: PageBlocks, place: int) -> int:
-    """The table that a cell is in; 0, which is the body, if it is in none."""
+    """The index of the table around a cell; 0, which is the body, if there is none."""
     while place and page_blocks.tags[place] != "table":
         place = page_blocks.parents[place]
     return place
 
 
 def _below(page_blocks: PageBlocks, block: int) -> int:
-    """The end of a heading's section: with its container, or at the next heading of its rank."""
+    """The end of a heading's section: that of its container, or the next heading of its rank."""
     tags, owners = page_blocks.tags, page_blocks.owners
     place = owners[block]
     rank = _HEADINGS[tags[place]]
@@ -328,7 +343,7 @@ def _below(page_blocks: PageBlocks, block: int) -> int:
 
 
 def _heads_links(page_blocks: PageBlocks, block: int) -> bool:
-    """True if there is something below a heading, and it is a list of links: a menu."""
+    """True if the section of a heading is only links, and so a menu."""
     below = range(block + 1, _below(page_blocks, block))
     return bool(below) and all(page_blocks.linked[at] == len(page_blocks.texts[at]) for at in below)
 
@@ -344,22 +359,22 @@ def _is_main(page_blocks: PageBlocks, place: int) -> bool:
 
 
 def _drop_repeats(page_blocks: PageBlocks, kept: list[bool]) -> None:
-    """Keeps a text once that a page has several times, as those do that have a version for every screen.
+    """Drop repeated texts, as on pages with a version for each screen size.
 
-    What is said again in one and the same place is said again on purpose.
+    Repetitions within the same parent are on purpose.
     """
     seen: dict[str, int] = {}
     for block, text in enumerate(page_blocks.texts):
         owner = page_blocks.owners[block]
-        if kept[block] and len(text) >= _SAID and page_blocks.tags[owner] not in _SAID_AGAIN:
+        if kept[block] and len(text) >= _LONG_TEXT and page_blocks.tags[owner] not in _REPEATING_TAGS:
             place = page_blocks.parents[owner]
             kept[block] = seen.setdefault(text, place) == place
 
 
 def prune(page_blocks: PageBlocks, kept: Sequence[bool]) -> None:
-    """Removes of the tree what is not kept: whole elements where nothing in them is, else the text itself.
+    """Remove all blocks that are not kept: whole elements if possible, else their nodes.
 
-    An element without text (a picture, a rule) goes with the text around it.
+    An element without text (a picture, a rule) is removed unless the text on both sides is kept.
     """
     upto = [0, *accumulate(kept)]
     gone: set[int] = set()
@@ -373,7 +388,7 @@ def prune(page_blocks: PageBlocks, kept: Sequence[bool]) -> None:
         if start < end:
             is_gone = upto[start] == upto[end]
         else:
-            alone = page_blocks.tags[place] != "hr"  # a rule parts two texts, and says nothing with one
+            alone = page_blocks.tags[place] != "hr"  # a rule needs text on both sides
             before = kept[start - 1] if start > starts[parent] else alone
             after = kept[start] if start < ends[parent] else alone
             is_gone = not (before and after)

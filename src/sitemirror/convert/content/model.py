@@ -1,8 +1,8 @@
 """The content model: boosted trees that judge all text blocks of a page at once.
 
-Each tree asks a few questions (is this column over that number?) of a block or of its page, and the answers, as bits of
-a number, name its leaf. Python's integers and `bytes.translate` work on a whole column at a time, which makes hundreds
-of trees affordable without a library: the cost hardly grows with the number of blocks.
+Each tree is oblivious: it has a few conditions (column > threshold), whose results are the bits of the index of a leaf.
+Big integers and `bytes.translate` evaluate a whole column at a time, so hundreds of trees are affordable without a
+library, and the cost hardly grows with the number of blocks.
 
 `content_model.json` is made by `bench/quality/train_content.py` from WCXB (Murrough Foley, 2026, CC-BY-4.0) and the
 article-extraction-benchmark (Zyte, MIT).
@@ -22,17 +22,17 @@ from typing import Any, Final
 
 import orjson
 
-NOTHING: Final = 128  # what a word says that says nothing; more speaks for content
+NOTHING: Final = 128  # neutral score; higher ones mean content
 
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
-_REMEMBERED: Final = 10_000  # names, or texts
-SHORT_TEXT: Final = 120  # characters of a block that its first words judge, and of a cached text
-_BEGINNING: Final = 40  # characters of that
+_REMEMBERED: Final = 10_000  # entries of a cache
+SHORT_TEXT: Final = 120  # characters; shorter blocks have a score by their first words
+_BEGINNING: Final = 40  # characters with the first words
 
 
 class _Scores(dict[str, int]):
-    """A cache of scores of names or texts, which the pages of a site share."""
+    """A cache of scores of names or texts."""
 
     def __init__(self, judge: Callable[[str], int]) -> None:
         super().__init__()
@@ -49,17 +49,17 @@ class _Scores(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Scores of words: more than 0 speaks for content."""
+    """Scores of words; positive ones mean content."""
 
-    names: Mapping[str, int] = field(default_factory=dict)  # of class and id
-    words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
+    names: Mapping[str, int] = field(default_factory=dict)  # words of class and id
+    words: Mapping[str, int] = field(default_factory=dict)  # first words of blocks, and pairs of them
     judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
     """The summed score of all names of a part, as a byte."""
     judged_texts: Mapping[str, int] = field(init=False, compare=False, repr=False)
-    """The summed score of a block's first words, as a byte; long blocks are judged by other features."""
+    """The summed score of a block's first words, as a byte; neutral for long blocks."""
 
     def __post_init__(self) -> None:
-        # What a part is called is often made of the same few names, in ever new ways.
+        # Parts combine the same few names in ever new ways, so single names are cached, too.
         single = _Scores(self._name)
         together = _Scores(lambda names: _byte(sum(map(single.__getitem__, names.split()), NOTHING)))
         object.__setattr__(self, "judged_names", together)
@@ -81,8 +81,8 @@ def _byte(number: int) -> int:
 
 
 def name_words(names: str) -> list[str]:
-    """The words that classes and ids are made of."""
-    if names.islower():  # as most are: in half the time, what is left when all other signs are blanks
+    """Split classes and ids into words."""
+    if names.islower():  # most names: the same in half the time
         return names.encode("ascii", "replace").translate(_SMALL).decode().split()
     return " ".join(_NAME.findall(names)).lower().split()
 
@@ -95,25 +95,25 @@ def first_words(text: str) -> list[str]:
     return found
 
 
-Question = tuple[str, int]  # column, number to be over
+Question = tuple[str, int]  # column, threshold
 
-# For each number a table that translates a byte to 1 if it is over that number.
+# For each threshold a table that translates bytes above it to 1, others to 0.
 _OVER: Final = tuple(bytes(number + 1) + b"\1" * (255 - number) for number in range(256))
 _BYTE_ORDER: Final = "little"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """Up to eight questions, as indexes of `Model.questions`, and the value of each combination of answers."""
+class DecisionTree:
+    """Up to eight conditions (indexes of `Model.questions`), and the value of each combination."""
 
     questions: tuple[int, ...]
-    leaves: bytes  # 256 of them, so that they can translate bytes
+    leaves: bytes  # 256, as a table for `bytes.translate`
 
 
 _FILE: Final = "content_model.json"
-_ODDS: Final = 16  # steps of the logarithm of the odds to one
-_FAR: Final = 128  # steps after which nothing changes any more
-# Probability by the logarithm of the odds, in steps from -_FAR to _FAR.
+_ODDS: Final = 16  # steps for 1 of log odds
+_FAR: Final = 128  # steps at which the probability is saturated
+# Probability by log odds, in steps from -_FAR to _FAR.
 _PROBABLE: Final = tuple(1 / (1 + exp(-step / _ODDS)) for step in range(-_FAR, _FAR + 1))
 
 
@@ -123,15 +123,15 @@ class Model:
 
     lexicon: Lexicon
     questions: tuple[Question, ...]
-    trees: tuple[Tree, ...]
-    start: float  # what a block has before any tree is asked
-    step: float  # what one unit of a leaf is worth
+    trees: tuple[DecisionTree, ...]
+    start: float  # initial log odds
+    step: float  # log odds for one unit of a leaf
 
     def odds(self, columns: Mapping[str, bytes], page: Mapping[str, int], count: int) -> list[float]:
-        """For each block the logarithm of the odds that it is content."""
+        """The log odds that each block is content."""
         from_bytes = int.from_bytes
         yes = from_bytes(b"\1" * count, _BYTE_ORDER)
-        # The answers of all blocks to each question, as one integer with a byte a block.
+        # The results of each condition for all blocks, as an integer with one byte for each block.
         answers = [
             (yes if page[name] > number else 0)
             if name in page
@@ -139,7 +139,7 @@ class Model:
             for name, number in self.questions
         ]
         every_other = from_bytes(b"\xff\0" * (count // 2 + 1), _BYTE_ORDER)
-        even = both = 0  # sums that take two bytes of every other block; of all blocks, which lie over each other
+        even = both = 0  # 16-bit sums of every other block; overlapping sums of all
         for tree in self.trees:
             leaf = 0
             for place, question in enumerate(tree.questions):
@@ -157,26 +157,27 @@ class Model:
 
 
 def probability(odds: float) -> float:
-    """The probability for a logarithm of odds."""
+    """Convert log odds to a probability."""
     return probabilities((odds,))[0]
 
 
 def probabilities(odds: Iterable[float]) -> list[float]:
-    """The probabilities for logarithms of odds."""
+    """Convert log odds to probabilities."""
     table, far = _PROBABLE, _FAR
     steps = [round(one * _ODDS) for one in odds]
     return [table[0 if at < -far else 2 * far if at > far else at + far] for at in steps]
 
 
 def read_model(text: bytes) -> Model:
-    """A model from its file."""
+    """Read a model from the content of its file."""
     data: dict[str, Any] = orjson.loads(text)
     names: list[str] = data["columns"]
     return Model(
         lexicon=Lexicon(data["names"], data["words"]),
         questions=tuple((names[column], number) for column, number in data["questions"]),
         trees=tuple(
-            Tree(tuple(questions), bytes.fromhex(leaves).ljust(256, b"\0")) for questions, leaves in data["trees"]
+            DecisionTree(tuple(questions), bytes.fromhex(leaves).ljust(256, b"\0"))
+            for questions, leaves in data["trees"]
         ),
         start=data["start"],
         step=data["step"],
@@ -185,5 +186,5 @@ def read_model(text: bytes) -> Model:
 
 @cache
 def load_model() -> Model:
-    """The model that comes with the program, read when the first page needs it."""
+    """Load the model of the package, once."""
     return read_model(Path(__file__).with_name(_FILE).read_bytes())

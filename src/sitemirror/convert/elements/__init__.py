@@ -1,1 +1,1 @@
-"""Converts HTML elements into ones that the Markdown renderer writes well, one family a module."""
+"""Convert HTML elements into ones that the Markdown renderer writes well, one module a family."""

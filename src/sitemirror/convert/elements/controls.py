@@ -1,4 +1,4 @@
-"""Buttons and form fields: dropped, except for the words of those that title or hold content."""
+"""Buttons and form fields: dropped, unless they title or contain content."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
 _TICKED: Final = ("checkbox", "switch")
 _IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 _MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
-# What a button says that copies the heading in which it stands, or its address.
+# Labels of buttons that copy a heading or its URL.
 _TOOL: Final = re.compile(
     r"\s*+(?:[#¶§🔗]|copy|copied!?|permalink)(?:\s++(?:the|this|to|link|url|address|section|heading|clipboard))*+\s*+",
     re.I,
 )
 _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
 _OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
-# What a call of an API is named by, in references that unfold it.
+# Names of HTTP calls, in API references that unfold them.
 _CALL: Final = re.compile(r"(?:get|post|put|patch|delete|head|options|trace)\s*/", re.I)
-_STATUS: Final = re.compile(r"[1-5](?:\d\d|XX)(?!\d)")  # of a response
+_STATUS: Final = re.compile(r"[1-5](?:\d\d|XX)(?!\d)")  # of an HTTP response
 _GOES_ON: Final = re.compile(r"\s*[\w.,;:!?)(]")
-_SENTENCE: Final = 3  # words around a button that are more than its label
-_PROSE: Final = 4  # words in a button that are more than its name
+_SENTENCE: Final = 3  # words around a button; fewer are its label
+_PROSE: Final = 4  # words in a button; fewer are its label
 _CODE: Final = re.compile(r"\bcode\b|codemirror|snippet", re.I)
 
 
 def is_dropped_control(element: Element, named: Callable[[str], Element | None]) -> bool:
-    """True if it is a control whose own text goes with it; `named` finds an element by its id."""
+    """True if a control is dropped with its text; `named` finds an element by its id."""
     if element.tag in FIELDS:
         return element.attr("open") is None
     return element.tag == "button" and not _is_wrapper(element) and not _opens_content(element, named)
 
 
 def convert_form_field(element: Element) -> None:
-    """Drops a form field, except the checkbox of a task and an open dialog."""
+    """Drop a form field, except the checkbox of a task and an open dialog."""
     if element.attr("type") == "checkbox":
-        # The box of a task list; the renderer knows it as the first thing in its item only.
+        # The renderer accepts a checkbox only as the first node of a task.
         if isinstance(element.parent, Element) and element.parent.tag == "label":
             element.parent.unwrap()
     elif element.attr("open") is None:
@@ -49,12 +49,12 @@ def convert_form_field(element: Element) -> None:
 
 
 def convert_label(label: Element) -> None:
-    """Labels stand apart on the page, by nothing but their style."""
+    """Separate a label from the text before it, as its style does."""
     label.insert_before(Text(" "))
 
 
 def convert_button(button: Element, named: Callable[[str], Element | None]) -> None:
-    """Buttons are controls, except those that carry a heading or name what they open; `named` finds that by its id."""
+    """Drop a button unless it has content or titles an element, which `named` finds by id."""
     if _is_in_title(button):
         _unwrap_or_drop(button)
     elif (role := button.attr("role")) == "tab":
@@ -64,17 +64,16 @@ def convert_button(button: Element, named: Callable[[str], Element | None]) -> N
         button.decompose()
         item.insert(0, Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"}))
     elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
-        button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
+        button.tag = "div"  # A heading that unfolds its section, or a button that was never closed.
     elif _is_in_sentence(button):
         button.unwrap()
     elif _holds_prose(button):
         button.tag = "div"
     elif (is_call := _CALL.match(button.text.strip()) is not None) or _opens_content(button, named):
         for part in button.select(":scope > * + *, div, p") if is_call else ():
-            part.insert_before(Text(" "))  # They stand apart by nothing but their style, on one line.
+            part.insert_before(Text(" "))  # separated by style only, on one line
             part.tag = "span" if part.tag in ("div", "p") else part.tag
-        for part in list(button.iter_elements(("b", "strong"))):
-            part.unwrap()  # Twice as strong is no stronger.
+        button.strip_tags("b, strong")  # It becomes strong as a whole.
         button.wrap_children(Element("strong"))
         button.tag = "p"
     elif _holds_link(button):
@@ -84,11 +83,11 @@ def convert_button(button: Element, named: Callable[[str], Element | None]) -> N
 
 
 def is_code_area(area: Element) -> bool:
-    """True if a field for text is a listing that can be tried out: what is in it is there to be read."""
+    """True if a text field contains a listing to read and try out."""
     text = area.text.strip()
     if not text or not (_CODE.search(area.attr("class") or "") or (area.attr("readonly") is not None and "\n" in text)):
         return False
-    # An editor lays its field over the code that it has coloured.
+    # Editors overlay the highlighted code with their field.
     beside = (
         next((one for one in row if isinstance(one, Element)), None)
         for row in (area.next_siblings, area.previous_siblings)
@@ -97,7 +96,7 @@ def is_code_area(area: Element) -> bool:
 
 
 def _is_wrapper(button: Element) -> bool:
-    """True if there is more in it, or it in more, than a button has."""
+    """True if a button contains content, or is part of a title or sentence."""
     if _is_in_title(button):
         return not _is_copy_button(button)
     if button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
@@ -108,7 +107,7 @@ def _is_wrapper(button: Element) -> bool:
 
 
 def convert_title_buttons(title: Element) -> None:
-    """Leaves the words of a title's buttons before it is taken apart: by their own turn they would stand in none."""
+    """Convert the buttons in a title, before it is taken apart."""
     if title.find("button") is not None:
         for child in list(title):
             if isinstance(child, Element) and child.tag == "button":
@@ -128,11 +127,11 @@ def _is_in_title(button: Element) -> bool:
 
 
 def _is_copy_button(button: Element) -> bool:
-    """True if it is there to copy a title or its address: it says so, and ends what the title says."""
+    """True if a button at the end of a title copies the title or its URL."""
     if _TOOL.fullmatch(button.text) is None:
         return False
     if button.attr("aria-expanded") is not None or any(button.attr(name) for name in _OPENS):
-        return False  # It is the title of what it opens, whatever stands beside it.
+        return False  # It is the title of what it opens.
     return not any(map(_text_of, button.next_siblings)) and any(map(_text_of, button.previous_siblings))
 
 
@@ -141,7 +140,7 @@ def _text_of(node: Node) -> str:
 
 
 def _is_in_sentence(button: Element) -> bool:
-    """True if a text goes on behind it, and would make no sense without it."""
+    """True if a button is part of a sentence."""
     before, after = button.previous_sibling, button.next_sibling
     if not isinstance(before, Text) or not isinstance(after, Text) or not before.data.strip():
         return False
@@ -151,13 +150,13 @@ def _is_in_sentence(button: Element) -> bool:
 
 
 def _holds_link(button: Element) -> bool:
-    """True if it is there to show more of what its link leads to, to who points at it."""
+    """True if it contains a link with text."""
     link = button.find("a", href=True)
     return link is not None and bool(link.text.strip())
 
 
 def _holds_prose(button: Element) -> bool:
-    """True if it says something with weight and something else besides: what a response means, not what to press."""
+    """True if a button contains emphasised text and more: a description, not a label."""
     if next(button.iter_elements(("p", "strong")), None) is None:
         return False
     if len(button.text.split()) < _PROSE and _STATUS.match(button.text.strip()) is None:
@@ -166,7 +165,7 @@ def _holds_prose(button: Element) -> bool:
 
 
 def _opens_content(button: Element, named: Callable[[str], Element | None]) -> bool:
-    """True if pressing it shows a part of the page: then it is that part's title."""
+    """True if a button opens a part of the page, and so is its title."""
     if not button.text.strip():
         return False
     if name := next((value for one in _OPENS if (value := button.attr(one))), ""):

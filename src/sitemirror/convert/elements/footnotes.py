@@ -1,4 +1,4 @@
-"""Footnotes in GitHub's notation: `[^1]` in the text, `[^1]: …` where the page has its notes."""
+"""Footnotes in GitHub's notation: `[^1]` in the text, `[^1]: …` at the place of the notes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _LABELS: Final = (
 )
 _INSET: Final = ".ltx_note_content"
 _INSET_LABELS: Final = ":scope > :is(.ltx_note_mark, .ltx_tag_note)"
-_POPOVERS: Final = ("data-bs-content", "data-content")  # Bootstrap's
+_POPOVERS: Final = ("data-bs-content", "data-content")  # Bootstrap
 _UNREAD: Final = "script, style, template"
 _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
 
 def convert_footnotes(page: Element, notes: Sequence[Element]) -> None:
-    """Writes those of `notes` as footnotes that the text refers to. The others stay what they are: nothing is lost."""
+    """Convert the `notes` that the text refers to; the others stay as they are."""
     by_id: dict[str, Element] = {}
     for note in notes:
         if (own := note.attr("id")) and own in by_id:
-            continue  # It stands in another, whose names are known: notes in notes in notes would take forever.
+            continue  # Part of a note whose ids are known; nested notes would take quadratic time.
         inside = note.select("[id], a[name]")
         for name in (note.attr("id"), *(one.attr("id") or one.attr("name") for one in inside)):
             if name:
@@ -62,7 +62,7 @@ def convert_footnotes(page: Element, notes: Sequence[Element]) -> None:
 
 
 def _is_referable(note: Element, anchor: Element, page: Element) -> bool:
-    """True if it is still on the page, and not in the very link that leads to it, as in one that was never closed."""
+    """True if a note is still in the page, and not inside of a link to it that was never closed."""
     return note.closest("a") is not anchor and any(one is page for one in note.ancestors)
 
 
@@ -107,7 +107,7 @@ def _first(element: Element) -> Element | Text | None:
 
 
 def note_in_popover(mark: Element) -> Element | None:
-    """A note that stands nowhere but in its mark, for who points at it, as pkgdown writes them."""
+    """A note that is only in an attribute of its mark, shown on hover (pkgdown)."""
     html = next(filter(None, map(mark.attr, _POPOVERS)), None)
     body = parse(html, positions=False).find("body") if html else None
     if body is None:
@@ -115,12 +115,12 @@ def note_in_popover(mark: Element) -> Element | None:
     body.remove(_UNREAD)
     for name in _POPOVERS:
         for inner in body.select(f"[{name}]"):
-            del inner.attrs[name]  # Notes in notes in notes could be as deep as a page is long.
+            del inner.attrs[name]  # against notes nested without end
     return Element("div", None, list(body)) if body.text.strip() else None
 
 
 def move_inset_note(mark: Element, content: Element | None, page: Element) -> Element | None:
-    """Takes a note that stands in the text to the end of the page, and leaves a reference; `None` if it is none."""
+    """Move an inline note to the end of the page and leave a reference; `None` if it is none."""
     content = content or mark.select_one(_INSET)
     number = mark.find("sup")
     if content is None or number is None:
@@ -136,8 +136,8 @@ def move_inset_note(mark: Element, content: Element | None, page: Element) -> El
     return content
 
 
-def is_quoted_note(quote: Element) -> bool:
-    """True if a quotation is a note of GitBook's; its label is marked as such."""
+def convert_quoted_note(quote: Element) -> bool:
+    """True if a quotation is a GitBook footnote; marks its label."""
     if not (quote.attr("id") or "").startswith("fn_"):
         return False
     for label in quote.select(":scope > sup"):
@@ -146,7 +146,7 @@ def is_quoted_note(quote: Element) -> bool:
 
 
 def notes_of(box: Element) -> list[Element]:
-    """The notes of something whose name says that it is one, or that it holds them."""
+    """The notes in an element whose class is that of a note or of a list of notes."""
     if box.tag == "dl":
         return _split_list(box)
     if box.tag != "ol":
@@ -158,13 +158,13 @@ def notes_of(box: Element) -> list[Element]:
 
 
 def listed_notes(box: Element) -> list[Element]:
-    """The items of the list that `box` is or holds."""
+    """The items of the list that `box` is or contains."""
     rows = box if box.tag == "ol" else box.find("ol")
     return [child for child in rows or () if isinstance(child, Element) and child.tag == "li"]
 
 
 def _split_list(dl: Element) -> list[Element]:
-    """The notes of a definition list, in which older docutils has them: each term and its text in one element."""
+    """Wrap each term and definition of a list of notes, as in older docutils."""
     notes: list[Element] = []
     for child in list(dl):
         if isinstance(child, Element) and child.tag == "dt":
@@ -177,7 +177,7 @@ def _split_list(dl: Element) -> list[Element]:
 
 
 def _split_headed(box: Element) -> list[Element]:
-    """The notes of a box in which each has a heading with its number, as Texinfo writes them: an element each."""
+    """Wrap each note of a box where notes have headings with their number, as in Texinfo."""
     notes: list[Element] = []
     for child in list(box):
         if isinstance(child, Element) and child.tag == _NUMBERED:
@@ -192,7 +192,7 @@ def _split_headed(box: Element) -> list[Element]:
 
 
 def _list_notes(notes: Sequence[Element]) -> None:
-    """Puts the notes of each parent in a list of theirs, where the first of them stands."""
+    """Put the notes of each parent in a list at the place of the first."""
     lists: dict[Element, Element] = {}
     for note in notes:
         parent = note.parent
@@ -212,16 +212,16 @@ def _list_notes(notes: Sequence[Element]) -> None:
 
 
 def _is_screen_reader_only(node: Element) -> bool:
-    """True if only a screen reader reads it; it may stand in a box with the link to itself."""
+    """True if an element, possibly in a box with its permalink, is for screen readers only."""
     only = next((child for child in node if isinstance(child, Element)), None) if node.tag == "div" else None
     return any("sr-only" in (one.attr("class") or "") for one in (node, only) if one is not None)
 
 
 def _remove_rule(notes: Element) -> None:
-    """Takes the line out that sets the notes off from the text."""
+    """Remove the rule between text and notes."""
     for node in chain(notes.previous_siblings, notes.parent.previous_siblings if notes.parent is not None else ()):
         if isinstance(node, Element):
-            # The line, and the heading that only a screen reader reads.
+            # the rule, or a heading for screen readers
             if node.tag == "hr" or _is_screen_reader_only(node):
                 node.decompose()
             return

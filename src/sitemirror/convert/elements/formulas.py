@@ -1,4 +1,4 @@
-"""Formulas as TeX: the TeX that the page has kept, else converted from MathML."""
+"""Formulas as TeX: the TeX source in the page, else converted from MathML."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from turbohtml import Comment, Element, Node, Text
 
 from sitemirror.convert.render.markers import display_formula, inline_formula
 
-# What draws a formula stands around it, often beside a second drawing for other eyes.
+# Wrappers with the rendered formula, often in two forms.
 _DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
 _DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
 _DISPLAYED: Final = re.compile(
     r"katex-display|mathjax_display|formuladsp|mwe-math-(?:mathml|element)-(?:display|block)", re.I
 )
-# An environment of its own is delimiter enough, and part of the formula.
+# An environment is a delimiter, and part of the formula.
 _DELIMITED: Final = re.compile(
     r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$|(\\begin\{(?P<name>\w+\*?)\}.*\\end\{(?P=name)\}))\s*", re.S
 )
@@ -25,7 +25,7 @@ _IN_TEXT: Final = re.compile(
     r"|(\\begin\{(?P<name>\w+\*?)\}.{1,4000}?\\end\{(?P=name)\})",
     re.S,
 )
-_UNDELIMITED: Final = {"math inline": inline_formula, "math display": display_formula}  # what Pandoc has KaTeX draw
+_UNDELIMITED: Final = {"math inline": inline_formula, "math display": display_formula}  # Pandoc's classes for KaTeX
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -55,9 +55,9 @@ _NUMBER: Final = ".ltx_tag_equation"
 
 
 def convert_mathml(math: Element) -> None:
-    """Replaces MathML, with whatever is drawn around it, by its TeX."""
+    """Replace MathML and its rendered forms by TeX."""
     if isinstance(math.parent, Element) and math.parent.closest("math") is not None:
-        return  # The formula around it, which is not on the page any more, has said it.
+        return  # part of a formula that was replaced
     tex = _tex_of(math)
     wiki = _WIKI_STYLE.fullmatch(tex)
     is_display = math.attr("display") == "block" or math.attr("mode") == "display"
@@ -77,7 +77,7 @@ def _tex_of(math: Element) -> str:
 
 
 def convert_equation_table(table: Element) -> bool:
-    """Makes a formula of each row of a table that only has the parts of one side by side, with its number."""
+    """Convert each row of a table that aligns parts of an equation to a formula with its number."""
     if table.tag != "table":
         return False
     shown: list[Node] = []
@@ -97,7 +97,7 @@ def convert_equation_table(table: Element) -> bool:
 
 
 def convert_tex_script(script: Element) -> None:
-    """Replaces a script that holds TeX for MathJax."""
+    """Replace a MathJax script by its TeX; drop other scripts."""
     kind = (script.attr("type") or "").lower()
     if not kind.startswith("math/tex"):
         script.decompose()
@@ -108,7 +108,7 @@ def convert_tex_script(script: Element) -> None:
 
 
 def convert_delimited_tex(element: Element) -> None:
-    """Replaces what a generator marks as a formula: TeX between the delimiters that a script looks for."""
+    """Replace an element that a generator marks as a formula, usually TeX with delimiters."""
     script = element.find("script")
     if script is not None:
         convert_tex_script(script)
@@ -131,22 +131,22 @@ def convert_delimited_tex(element: Element) -> None:
 
 
 def convert_formula_pictures(element: Element) -> bool:
-    """Replaces pictures of formulas by the TeX that they were drawn from, their text for those who see none."""
-    drawn = False
+    """Replace pictures of formulas by the TeX in their alternative text."""
+    is_replaced = False
     for image in [element] if element.tag == "img" else element.find_all("img"):
         tex = (image.attr("alt") or "").strip()
         if not tex:
             continue
-        drawn = True
+        is_replaced = True
         is_display = element.tag == "div" or _DISPLAYED.search(image.attr("class") or "") is not None
         if (found := _DELIMITED.fullmatch(tex)) is not None:
             tex = next(part for part in found.groups() if part is not None).strip()
         _replace(image, tex, display_formula if is_display else inline_formula)
-    return drawn
+    return is_replaced
 
 
 def convert_tex_in_text(page: Element) -> None:
-    """Replaces formulas that stand in the text between TeX's own delimiters, with nothing else to mark them."""
+    """Replace formulas in plain text between TeX delimiters."""
     if not _IN_TEXT.search(page.text):
         return
     for text in [node for node in page.descendants if isinstance(node, Text) and _IN_TEXT.search(node.data)]:
@@ -156,7 +156,7 @@ def convert_tex_in_text(page: Element) -> None:
         here = 0
         for found in _IN_TEXT.finditer(text.data):
             if found[4] and not _has_lines_of_its_own(found):
-                continue  # part of a formula between single dollars, which may be money as well
+                continue  # part of a formula between single dollars, which may be amounts of money
             tex = (found[1] or found[2] or found[3] or found[4]).strip()
             text.insert_before(
                 Text(text.data[here : found.start()]), inline_formula(tex) if found[1] else display_formula(tex)
@@ -182,7 +182,7 @@ def _replace(element: Element, tex: str, write: Callable[[str], Element]) -> Non
 
 
 def to_tex(math: Element) -> str:
-    """Presentation MathML as TeX."""
+    """Convert presentation MathML to TeX."""
     return " ".join(_row(_children(math), 0).split())
 
 
@@ -236,7 +236,7 @@ def _tex(element: Element, depth: int) -> str:
 
 
 def _fenced(element: Element, written: Sequence[str]) -> str:
-    """The content of `mfenced` with its separators; the last one repeats."""
+    """The content of `mfenced` with its separators, of which the last repeats."""
     opening, closing, between = (element.attr(name) for name in ("open", "close", "separators"))
     signs = "".join(("," if between is None else between).split())
     joined = "".join(
@@ -247,7 +247,7 @@ def _fenced(element: Element, written: Sequence[str]) -> str:
 
 
 def _scripts(written: Sequence[str]) -> list[str]:
-    """Indices below and above, in turns."""
+    """Subscripts and superscripts, alternating."""
     return [f"{'^' if number % 2 else '_'}{{{tex.strip()}}}" for number, tex in enumerate(written) if tex.strip()]
 
 

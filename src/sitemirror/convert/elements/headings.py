@@ -1,4 +1,4 @@
-"""Headings, linked cards, and the titles of notes, tabs and folded sections: words on one line."""
+"""Headings, linked cards, and titles of notes, tabs and folded sections, each on one line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sitemirror.convert.render.markers import TAG_MARKERS, tex_of
 
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = (*HEADINGS, "ul", "ol", "dl", "pre", "table", "blockquote")
-_LONGEST: Final = 200  # characters of a box that is a heading
-_IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
+_LONGEST: Final = 200  # characters of a heading by role
+_IN_NOTES: Final = HEADINGS[2:]  # A box with a higher heading is more than a note.
 
 
 def has_heading(element: Element, names: Vocabulary) -> bool:
-    """True if a heading of the page is in it, which has no place in a list; the titles of notes are none."""
+    """True if an element contains a heading other than the title of a note."""
     return any(not _heads_note(heading, names) for heading in element.iter_elements(HEADINGS))
 
 
@@ -35,7 +35,7 @@ def _heads_note(heading: Element, names: Vocabulary) -> bool:
 
 
 def convert_aria_heading(box: Element) -> None:
-    """Makes a heading of a box that is one to a screen reader, of the second level where it names none."""
+    """Convert an element with the role of a heading; the default level is 2."""
     level = box.attr("aria-level") or "2"
     if len(box.text) > _LONGEST or next(box.iter_elements(_BLOCKS), None) is not None:
         return
@@ -45,13 +45,13 @@ def convert_aria_heading(box: Element) -> None:
 
 
 def convert_heading(heading: Element) -> None:
-    """Leaves a heading that says something, on one line, and around a link rather than in one."""
+    """Convert a heading: drop it if empty, and move a link around it inside."""
     text = heading.text
     if not text.strip() and heading.find("img") is None:
         heading.decompose()
         return
     if "\xa0" in text:
-        # The renderer would write an entity, in the very line that is searched most.
+        # The renderer would write an entity.
         for node in heading.descendants:
             if isinstance(node, Text) and "\xa0" in node.data:
                 node.data = node.data.replace("\xa0", " ")
@@ -64,17 +64,17 @@ def convert_heading(heading: Element) -> None:
         link = link.parent
     else:
         return
-    # A card: the link moves into the heading, or the heading would be lost in the link.
+    # A card: Markdown links cannot contain a heading.
     href = link.attr("href")
     own = [f"#{name}" for one in (link, heading) if (name := one.attr("id"))]
-    if href and href not in own:  # else it leads to itself
+    if href and href not in own:  # else it links to itself
         heading.wrap_children(Element("a", {"href": href}))
     if link.parent is not None:
         link.unwrap()
 
 
 def convert_card(card: Element) -> bool:
-    """Has the title of a card be the link that the card is; without a title it stays as it is."""
+    """Move the link of a card to its title, if it has one."""
     link = card.select_one("a.sd-stretched-link.sd-hide-link-text[href]")
     title = card.select_one(".sd-card-title")
     if link is None or title is None or title.find("a") is not None or not title.text.strip():
@@ -86,7 +86,7 @@ def convert_card(card: Element) -> bool:
 
 _BLANKS: Final = re.compile(r"\s+")
 _EMPHASIS: Final = {"em": "em", "i": "em", "strong": "strong", "b": "strong"}
-# What says something else, or the same several times, once nothing but its words is left.
+# Elements whose plain text would be wrong or doubled.
 _MORE_THAN_WORDS: Final[dict[str, Callable[[Element], None]]] = {
     "math": convert_mathml, "script": convert_tex_script, "q": convert_quotation, "sub": convert_sub_sup_kbd,
     "sup": convert_sub_sup_kbd, "kbd": convert_sub_sup_kbd,
@@ -96,23 +96,23 @@ _CONVERTED: Final = tuple(_MORE_THAN_WORDS)
 
 
 def title_words(title: Element) -> list[Node]:
-    """The words of a title, as nodes for another element."""
+    """The text of a title, with code, as nodes."""
     _convert_title_markup(title)
     return [Text(text) if holder is None else Element("code", None, [Text(text)]) for text, holder in _pieces(title)]
 
 
 def title_words_with_links(title: Element) -> list[Node]:
-    """The words of a title with its links, except a link that is the whole title and opens the box."""
+    """The text of a title with code and links, except a link that is the whole title and opens the box."""
     _convert_title_markup(title)
     kept: list[Node] = []
-    said = title.text.strip()
+    title_text = title.text.strip()
     for text, holder in _pieces(title, ("code", "a")):
         address = "" if holder is None or holder.tag == "code" else holder.attr("href") or ""
         if holder is None:
             kept.append(Text(text))
         elif holder.tag == "code":
             kept.append(Element("code", None, [Text(text)]))
-        elif address and not (address.startswith("#") and holder.text.strip() == said):
+        elif address and not (address.startswith("#") and holder.text.strip() == title_text):
             kept.append(Element("a", {"href": address}, title_words(holder)))
         else:
             kept += title_words(holder)
@@ -120,10 +120,12 @@ def title_words_with_links(title: Element) -> list[Node]:
 
 
 def title_line(title: Element) -> str:
-    """The words of a title with markers around code and around emphasis that is not the whole title."""
+    """The text of a title with markers for code, and for emphasis of a part of it."""
     _convert_title_markup(title)
-    said = " ".join(title.text.split())
-    emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
+    title_text = " ".join(title.text.split())
+    emphasis = [
+        one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", title_text)
+    ]
     for one in emphasis:
         opening, closing = TAG_MARKERS[_EMPHASIS[one.tag]]
         one.insert(0, Text(opening))
@@ -139,23 +141,23 @@ def _code_in_line(text: str) -> str:
 
 
 def _convert_title_markup(title: Element) -> None:
-    """Shapes what is in a title before its turn comes: by then the title has been taken apart."""
+    """Convert formulas and the like in a title, before it is taken apart."""
     for part in list(title.iter_elements(_CONVERTED)):
         if part.parent is not None:
             if part.tag == "math":
-                part.attrs.pop("display", None)  # There is one line.
+                part.attrs.pop("display", None)  # inline
             elif part.tag == "script":
                 part.attrs["type"] = _ONE_LINE.sub("", part.attr("type") or "")
             _MORE_THAN_WORDS[part.tag](part)
 
 
 def _pieces(title: Element, holders: Sequence[str] = ("code",)) -> list[tuple[str, Element | None]]:
-    """The text of a title with single blanks, in pieces, each with the code or the link that it is all of, if any."""
+    """Split the text of a title into pieces, each with the code or link element it comes from."""
     if next(title.iter_elements(tuple(holders)), None) is None:
         text = " ".join(title.text.split())
         return [(text, None)] if text else []
     pieces: list[tuple[str, Element | None]] = []
-    seen: set[Node] = set()  # with the code or the link that they stand in
+    seen: set[Node] = set()  # nodes of code and links
     for node in title.descendants:
         text = ""
         if node in seen:

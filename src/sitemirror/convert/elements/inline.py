@@ -1,7 +1,7 @@
-"""Inline text: keys, quotations, sub- and superscripts, text styles of CSS, line blocks, words that touch.
+"""Inline text: keys, quotations, sub- and superscripts, CSS text styles, line blocks, word spacing.
 
-Editors write `white-space`, `font-weight` and `font-style` on every paragraph and span that is pasted from elsewhere.
-The renderer takes what keeps white space for code, though most of it is prose.
+Editors write `white-space`, `font-weight` and `font-style` on every pasted paragraph and span. The renderer takes any
+text with preserved white space for code, though most of it is prose.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from sitemirror.convert.render.markers import LINE_BREAK, TAG_MARKERS
 
 _OWN_LINES: Final = ("p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_KEY: Final = 20  # characters
-_NO_MARKS: Final = "code, samp, pre, kbd :is(sub, sup)"  # Code has no markup, nor has a text to be typed.
+_NO_MARKS: Final = "code, samp, pre, kbd :is(sub, sup)"  # no markup within code
 
 
 def convert_sub_sup_kbd(element: Element) -> None:
-    """Marks keys, and what stands above or below the line: 10<sup>5</sup> must not become 105."""
+    """Mark keys, subscripts and superscripts: 10<sup>5</sup> must not become 105."""
     if element.tag == "kbd" and (not element.text.strip() or element.find("a", href=True) is not None):
-        element.tag = "span"  # A picture of a key, or a link: code shows neither.
+        element.tag = "span"  # a picture of a key, or a link: not possible in code
         return
     if element.tag == "kbd" and not _is_key(element):
         if element.find("kbd") is not None:
-            element.tag = "span"  # Keys that are pressed together, each marked up by itself.
+            element.tag = "span"  # a combination of keys, each with its own element
         return
     if element.tag != "kbd" and next(element.iter_elements(_OWN_LINES), None) is not None:
-        element.tag = "div"  # What holds paragraphs is in small print.
+        element.tag = "div"  # small print with paragraphs
         return
     if element.text.strip() and not _is_reference(element) and element.closest(_NO_MARKS) is None:
         for br in element.find_all("br"):
@@ -42,7 +42,7 @@ def convert_sub_sup_kbd(element: Element) -> None:
 
 
 def _is_reference(element: Element) -> bool:
-    """True if it is a footnote's link, which is its own mark; a power in the words of a link is none."""
+    """True if it is the link of a footnote; a superscript within the text of a link is not."""
     if element.find("a") is not None:
         return True
     link = element.closest("a")
@@ -52,7 +52,7 @@ def _is_reference(element: Element) -> bool:
 
 
 def _is_all_of(element: Element, link: Element) -> bool:
-    """True if nothing is said in the link but by the element. Not by its whole text: it may hold thousands of them."""
+    """True if a link has no text outside of `element`; compares no whole texts, which would be quadratic."""
     here: Node | None = element
     while isinstance(here, Element) and here is not link:
         for beside in chain(here.previous_siblings, here.next_siblings):
@@ -63,14 +63,14 @@ def _is_all_of(element: Element, link: Element) -> bool:
 
 
 def _is_key(kbd: Element) -> bool:
-    """True if it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
+    """True if it is a single key, not an option or text to type."""
     text = kbd.text
     is_option = len(text) > 1 and text.startswith(("-", "/"))
     return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
 
 
 def convert_key(element: Element) -> bool:
-    """Marks a key that its class alone makes one."""
+    """Mark a key that only its class makes one."""
     element.text = element.text.strip()
     element.tag = "kbd"
     convert_sub_sup_kbd(element)
@@ -78,7 +78,7 @@ def convert_key(element: Element) -> bool:
 
 
 def convert_menu_arrow(arrow: Element) -> bool:
-    """Writes what leads from a menu to what is in it, which may be an icon."""
+    """Replace the arrow between menu items, which may be an icon, by `›`."""
     before = arrow.previous_sibling
     if isinstance(before, Text):
         before.data = before.data.replace("\xa0", " ")
@@ -88,21 +88,21 @@ def convert_menu_arrow(arrow: Element) -> bool:
 
 
 def convert_bold_title(title: Element) -> bool:
-    """Writes a title that is no heading in bold."""
+    """Make a title that is no heading bold."""
     if title.text.strip() and title.find(["strong", "b"]) is None:
         title.wrap_children(Element("strong"))
     return True
 
 
 def convert_superscript(element: Element) -> bool:
-    """Marks what a style sheet alone puts above the line."""
+    """Mark a superscript that only its class makes one."""
     element.tag = "sup"
     convert_sub_sup_kbd(element)
     return True
 
 
 def add_blanks_around(element: Element) -> bool:
-    """Puts blanks around a word that only a style sheet keeps away from the next one."""
+    """Put blanks around a word that is separated from its neighbours by style only."""
     if isinstance(element.previous_sibling, Element):
         element.insert_before(Text(" "))
     element.insert_after(Text(" "))
@@ -110,7 +110,7 @@ def add_blanks_around(element: Element) -> bool:
 
 
 def convert_inline_box(box: Element) -> bool:
-    """Leaves a box behind a text in its line, where its style puts it, unless it has more than one paragraph."""
+    """Make a box after text inline, as its style does, unless it has several paragraphs."""
     before = box.previous_sibling
     if not isinstance(before, Text) or not before.data.strip():
         return False
@@ -124,20 +124,20 @@ def convert_inline_box(box: Element) -> bool:
 
 
 def drop_element(element: Element) -> bool:
-    """Removes what is there to be pressed, by a name that nothing else has."""
+    """Remove an element, such as a control with an unambiguous class."""
     element.decompose()
     return True
 
 
 def convert_item_label(label: Element) -> bool:
-    """Leaves out what only draws an item's bullet or number; any other goes to the front of the item's text."""
+    """Drop the bullet or number of an item; move any other label to the front of its text."""
     item = label.parent
-    said = label.text.strip()
-    if not isinstance(item, Element) or item.tag != "li" or len(said) > _MAX_KEY:
+    label_text = label.text.strip()
+    if not isinstance(item, Element) or item.tag != "li" or len(label_text) > _MAX_KEY:
         return False
     text = item.find("p")
-    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and said.rstrip(".").isdecimal()
-    if is_counted or not any(map(str.isalnum, said)):
+    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and label_text.rstrip(".").isdecimal()
+    if is_counted or not any(map(str.isalnum, label_text)):
         label.decompose()
     elif text is not None:
         text.insert(0, Text(" "))
@@ -146,22 +146,31 @@ def convert_item_label(label: Element) -> bool:
 
 
 def convert_ruby_text(rt: Element) -> None:
-    """Puts ruby text, which stands above its character, in parentheses beside it."""
+    """Put ruby text in parentheses after its character."""
     rt.insert(0, Text("("))
     rt.append(Text(")"))
 
 
 def convert_quotation(q: Element) -> None:
-    """The renderer would write the marks without seeing them when it escapes what is beside them."""
+    """Replace `q` by quotation marks, so that the renderer considers them when escaping."""
     q.insert(0, Text('"'))
     q.append(Text('"'))
     q.unwrap()
 
 
+_BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
+
+
+def code_span(line: str) -> Element:
+    """A line of code within text, its indentation and runs of blanks kept as no-break spaces."""
+    text = _BLANKS.sub(lambda blanks: "\xa0" * len(blanks[0]), line.rstrip())
+    return Element("code", None, [Text(text)])
+
+
 _BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _SLANTED: Final = re.compile(r"(?:^|[;\s])font-style\s*:\s*(?:italic|oblique)", re.I)
 _CODE: Final = ("pre", "code", "kbd", "samp", "tt", "textarea", "svg", "math")
-# What is so without a style, or has one that says whether it is.
+# Bold or slanted by tag, or with a style that decides it.
 _NEAR_BOLD: Final = f"b, strong, h1, h2, h3, h4, h5, h6, th, dt, {', '.join(_CODE)}, [style*='font-weight' i]"
 _NEAR_SLANTED: Final = f"i, em, cite, dfn, var, address, {', '.join(_CODE)}, [style*='font-style' i]"
 _LINES: Final = (
@@ -171,14 +180,14 @@ _LINES: Final = (
 
 
 def has_text_style(style: str) -> bool:
-    """True if a style makes words bold or slanted."""
+    """True if a style makes text bold or slanted."""
     return _BOLD.search(style) is not None or _SLANTED.search(style) is not None
 
 
 def convert_styled_span(span: Element, style: str) -> None:
-    """Makes emphasis of a `span` within a line whose style says that it is."""
-    is_bold = _BOLD.search(style) is not None and _stands_out(span, _NEAR_BOLD, _BOLD, "font-weight")
-    is_slanted = _SLANTED.search(style) is not None and _stands_out(span, _NEAR_SLANTED, _SLANTED, "font-style")
+    """Convert a `span` that is bold or slanted by style to emphasis."""
+    is_bold = _BOLD.search(style) is not None and _is_contrasting(span, _NEAR_BOLD, _BOLD, "font-weight")
+    is_slanted = _SLANTED.search(style) is not None and _is_contrasting(span, _NEAR_SLANTED, _SLANTED, "font-style")
     if not (is_bold or is_slanted) or next(span.iter_elements(_LINES), None) is not None:
         return
     if is_bold and is_slanted:
@@ -186,8 +195,8 @@ def convert_styled_span(span: Element, style: str) -> None:
     span.tag = "strong" if is_bold else "em"
 
 
-def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
-    """True if the words around it are not like that; code has letters of its own."""
+def _is_contrasting(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
+    """True if the text around it has another style; false in code."""
     around = span.parent
     found = around.closest(near) if isinstance(around, Element) else None
     if found is None:
@@ -197,7 +206,7 @@ def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -
 
 
 STYLED: Final = "[style*='white-space' i]"
-"""Finds what may have such a style."""
+"""Selects elements that may have such a style."""
 
 _DECLARED: Final = re.compile(r"(?:^|[;\s])white-space\s*:\s*([\w-]+)[^;]*;?", re.I)
 _BOLD_TAGS: Final = frozenset(("b", "strong"))
@@ -205,19 +214,19 @@ _NOT_BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:normal|[1-4]00)\
 _KEEPING: Final = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
 _TYPEWRITER: Final = re.compile(r"font[\w-]*\s*:[^;]*(?:mono|courier|consolas|menlo)", re.I)
 _CODE_TAGS: Final = ("pre", "code", "textarea")
-_PIECES: Final = ":not(div, span, br, b, i, em, strong, font, code)"  # what a listing is not made of
+_PIECES: Final = ":not(div, span, br, b, i, em, strong, font, code)"  # elements that a listing does not contain
 _LINE_ENDS: Final = re.compile(r"[ \t]*+\n\s*+")
 _BOXES: Final = frozenset(("div", "p", "li", "td", "section", "article"))
 _INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "span", "strong", "u"))
 _SHOWN: Final = frozenset(("img", "picture", "video", "audio", "svg", "iframe", "object", "hr", "input"))
 _MOST_BREAKS: Final = 100  # in a row
-_MOST_MARKED: Final = 2000  # each is looked around for what it stands in
+_MOST_MARKED: Final = 2000  # spans; each is compared with its ancestors
 _LEAST_LINES: Final = 2
 
 
 def convert_text_styles(elements: Iterable[Element]) -> None:
-    """Makes text with line breaks of what has such a style, code of what also looks like it, and what others make."""
-    # A page has few such styles, and every element with any style is asked.
+    """Convert `white-space`, `font-weight`, `font-style` and `line-through` in style attributes."""
+    # Substring tests first: few styles are among these.
     found = [
         (element, style)
         for element in elements
@@ -247,7 +256,7 @@ def convert_text_styles(elements: Iterable[Element]) -> None:
 
 
 def limit_breaks(body: Element) -> None:
-    """Leaves but some of many line breaks in a row: the renderer looks at all of a row for each one in it."""
+    """Limit line breaks in a row, for which the renderer takes quadratic time."""
     row = 0
     spare: list[Element] = []
     for node in body.descendants:
@@ -266,7 +275,7 @@ def _convert_white_space(element: Element, style: str, found: re.Match[str]) -> 
     if found[1].lower() not in _KEEPING:
         return
     if element.tag in _CODE_TAGS:
-        # Editors write it on every word of code in a text, too.
+        # Editors write it on inline code, too.
         if element.tag == "code" and "\n" not in element.text and element.find("br") is None:
             element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
         return
@@ -279,7 +288,7 @@ def _convert_white_space(element: Element, style: str, found: re.Match[str]) -> 
 
 
 def _is_listing(element: Element, style: str) -> bool:
-    """True if it is a box of lines in a typewriter's letters, and of nothing else."""
+    """True if it is a box of lines in a monospaced font, and of nothing else."""
     return (
         element.tag == "div"
         and _TYPEWRITER.search(style) is not None
@@ -289,7 +298,7 @@ def _is_listing(element: Element, style: str) -> bool:
 
 
 def _break_lines(element: Element) -> None:
-    """Ends the lines of its text where they are seen to end."""
+    """Convert visible line ends in its text to line breaks."""
     for text in [node for node in element.descendants if isinstance(node, Text)]:
         data = text.data
         if "\n" not in data or data.isspace() or not _keeps_line_ends(text, element):
@@ -297,7 +306,7 @@ def _break_lines(element: Element) -> None:
         nodes: list[Node] = []
         here = 0
         for end in _LINE_ENDS.finditer(data):
-            # Line ends at its edges are those of the markup around it, but beside other text.
+            # Line ends at the edges belong to the markup, unless inline elements follow.
             if (end.start() == 0 and not _is_inline(text.previous_sibling)) or (
                 end.end() == len(data) and not _is_inline(text.next_sibling)
             ):
@@ -309,7 +318,7 @@ def _break_lines(element: Element) -> None:
 
 
 def _keeps_line_ends(text: Text, element: Element) -> bool:
-    """True if nothing in between has a style of its own, or keeps its lines anyway."""
+    """True if no element in between has a style of its own or is code."""
     for around in text.ancestors:
         if around is element:
             return True
@@ -323,7 +332,7 @@ def _is_inline(node: Node | None) -> bool:
 
 
 def _line_end(text: Text, lines: int) -> Element:
-    """The element that ends a line; an empty line begins a new paragraph where the parent allows one."""
+    """The element that ends a line; an empty line starts a new paragraph if the parent allows it."""
     parent = text.parent
     return Element("div" if lines > 1 and isinstance(parent, Element) and parent.tag in _BOXES else "br")
 
@@ -332,13 +341,13 @@ _PARTS: Final = frozenset(
     ("a", "b", "bdi", "cite", "data", "em", "font", "i", "mark", "small", "span", "strong", "time", "u")
 )
 _UNSEEN: Final = frozenset(("svg", "script", "style", "template"))
-_ENDS: Final = ".!?:)%"  # of a sentence, a remark or an amount
+_ENDS: Final = ".!?:)%"  # of a sentence or an amount
 _IN_CODE: Final = "pre, code, tt, samp, kbd"
 _DEEPEST: Final = 20
 
 
 def separate_words(nodes: Iterable[Node], depth: int = 0) -> None:
-    """Puts a blank between those of the elements that are things of their own. `nodes` stand in one line."""
+    """Put blanks between adjacent inline elements that are separate words; `nodes` are on one line."""
     for node in nodes:
         if type(node) is not Element or node.tag not in _PARTS:
             continue
@@ -362,11 +371,11 @@ def _are_two(one: Element, other: Element) -> bool:
         return False
     last, first = before[-1], after[0]
     if one.tag == other.tag == "a" and one.attr("href") != other.attr("href"):
-        return _has_case(last) and _has_case(first)  # Two links are two things; but some scripts have no blanks.
-    # "You" and "Tube" may be the halves of a name in two colours.
+        return _has_case(last) and _has_case(first)  # Two links are two words; but some scripts have no blanks.
+    # "You" and "Tube" may be one name in two colours.
     if len(before.split(None, 1)) + len(after.split(None, 1)) < 3:
         return False
-    # One letter is part of what is beside it: "iPhone", "x2", "3D", "$5M".
+    # A single letter belongs to its neighbour: "iPhone", "x2", "3D", "$5M".
     if last.islower() and (len(before) == 1 or before[-2].isspace()):
         return False
     if last.isdigit() and (len(after) == 1 or after[1].isspace()):
@@ -381,9 +390,9 @@ def _has_case(letter: str) -> bool:
 
 
 def convert_line_block(box: Element) -> bool:
-    """Makes paragraphs of a box with each line in an element of its own; an empty one parts two stanzas."""
+    """Convert a box with an element for each line to paragraphs; an empty line separates stanzas."""
     if box.tag != "div":
-        return False  # In a cell its lines are parted already.
+        return False  # In a cell its lines are separate already.
     stanza: Element | None = None
     for line in box.select(".line"):
         if not line.text.strip() and line.find("img") is None:
@@ -396,6 +405,5 @@ def convert_line_block(box: Element) -> bool:
             stanza.append(Element("br"))
         stanza.append(line)
         line.tag = "span"
-    for rest in box.select(":scope > div"):
-        rest.decompose()  # What was further in, or empty.
+    box.remove(":scope > div")  # nested or empty boxes
     return True

@@ -14,16 +14,16 @@ from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.render.markers import id_comments
 
 _PARTS: Final = ("dt", "dd")
-_LEVELS: Final = 3  # of boxes in one another that group the parts of a list
-# What is looked for in terms. Few elements stand in one, and a selector is quicker to ask than a walk to begin.
+_LEVELS: Final = 3  # of groups in a list
+# Selectors for terms, which contain few elements: a query is faster than a walk.
 _BLOCKS: Final = "p, div, ul, ol, pre, table, dl"
 _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _BOLD: Final = "strong, b"
 _MARKED: Final = f"a, code, kbd, {_BOLD}"
 _CLASSIFIERS: Final = ":scope > span:is([class=classifier], [class=classifier-delimiter])"
-_NAME: Final = ":is(code, tt)[class*=descname]"  # what is declared, as Sphinx before 4 marked it, and nothing around it
+_NAME: Final = ":is(code, tt)[class*=descname]"  # the name declared, in Sphinx before version 4
 _NOT_IN_A_LIST: Final = "td, th, a"
-_BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
+_BESIDE: Final = ("source", "docs", "src")  # labels of links from a signature to its source
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _VARIANTS: Final = ":is(ol, ul, table)"
 _VARIANT: Final = ":scope > :is(li, tr), :scope > tbody > tr"
@@ -35,11 +35,11 @@ _AFTER_NAME: Final = frozenset("(<:=")
 
 
 def convert_definition_list(dl: Element, names: Vocabulary) -> None:
-    """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
+    """Convert a `dl` to a list, unless it only indents or contains headings."""
     parts: list[Element | Text] = []
     groups: list[Element] = []
     _collect(dl, parts, groups)
-    kinds: list[str] = []  # asked once of each: a list may have thousands
+    kinds: list[str] = []  # read once each: a list may have thousands
     for part in parts:
         kind = part.tag if isinstance(part, Element) else ""
         if kind == "dt" and isinstance(part, Element):
@@ -47,22 +47,22 @@ def convert_definition_list(dl: Element, names: Vocabulary) -> None:
             kind = part.tag
         kinds.append(kind)
     if "dt" not in kinds:
-        _unlist(dl, parts)  # `dd` alone: how old pages and wikis indent
+        _unlist(dl, parts)  # only `dd`: indentation in old pages and wikis
         return
     if has_heading(dl, names) or dl.closest(_NOT_IN_A_LIST) is not None:
         _unlist(dl, parts)
         return
     item: Element | None = None
     before: Element | None = None
-    # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
+    # Terms above one definition share it; without definitions, as in a table of contents, each is an item.
     last = max([number for number, kind in enumerate(kinds) if kind != "dt"], default=-1)
     for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
         is_term = kind == "dt"
         if item is None or (is_term and (number > last or before is None or _is_link(before))):
             if kind not in _PARTS:
-                continue  # It stands before the list, as it did.
+                continue  # stays before the list
             item = Element("li")
-            dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
+            dl.append(item)  # Inserted while empty: moving nodes within one tree copies nothing.
         before = part if is_term and isinstance(part, Element) else None
         item.append(part)
         if isinstance(part, Element) and kind in _PARTS:
@@ -73,7 +73,7 @@ def convert_definition_list(dl: Element, names: Vocabulary) -> None:
 
 
 def convert_definition_table(box: Element, names: Vocabulary) -> bool:
-    """Makes definitions of a table that has a term and what it means in each row."""
+    """Convert a table with a term and a definition in each row to a definition list."""
     inside = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
     table = box if box.tag == "table" else inside
     rows = [] if table is None else table.select(_ROWS)
@@ -85,27 +85,25 @@ def convert_definition_table(box: Element, names: Vocabulary) -> bool:
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
-    for part in table.select(":scope > tbody, :scope > colgroup"):
-        part.unwrap()
-    table.remove("col")
+    table.strip_tags(":scope > tbody, :scope > colgroup").remove("col")
     table.tag = "dl"
     convert_definition_list(table, names)
     return True
 
 
 def _is_blank_or_break(node: Node) -> bool:
-    """True if it is a blank, or the line break that AsciiDoc ends a term with."""
+    """True if it is white space, or the line break after a term in AsciiDoc."""
     return not node.data.strip() if isinstance(node, Text) else isinstance(node, Element) and node.tag == "br"
 
 
 def _is_link(term: Element) -> bool:
-    """True if a term is nothing but a link, as those of a table of contents are."""
+    """True if a term is only a link, as in a table of contents."""
     link = term.find("a")
     return link is not None and link.attr("href") is not None and link.text.strip() == term.text.strip()
 
 
 def convert_signature(element: Element) -> None:
-    """Writes what declares a function or a class as code. Links to its source stay beside it."""
+    """Convert the signature of a function or class to code, with links to its source beside it."""
     links = [link for link in element.find_all("a") if link.text.strip("[] \n") in _BESIDE and not _is_declared(link)]
     for link in links:
         link.extract()
@@ -126,7 +124,7 @@ def convert_signature(element: Element) -> None:
 
 
 def _on_one_line(text: str) -> str:
-    """The lines of a signature in one, without blanks where that joins a bracket and what is in it."""
+    """Join the lines of a signature, without blanks inside of brackets."""
     if _NEW_LINE not in text:
         return " ".join(text.split())
     first, *others = [" ".join(line.split()) for line in text.split(_NEW_LINE)]
@@ -142,7 +140,7 @@ def _on_one_line(text: str) -> str:
 
 
 def convert_function_synopsis(box: Element) -> bool:
-    """Writes the functions that DocBook declares, in a table or a paragraph each, as code."""
+    """Convert DocBook function synopses, each in a table or paragraph, to code."""
     for part in box.find_all(["table", "p"]):
         if part.select_one(".funcdef") is not None:
             convert_signature(part)
@@ -151,7 +149,7 @@ def convert_function_synopsis(box: Element) -> bool:
 
 
 def convert_type_declaration(box: Element) -> bool:
-    """Makes one code block of a type whose variants or fields have an item or a row each, as odoc writes them."""
+    """Convert a type with an item or row for each variant or field to a code block (odoc)."""
     if box.select_one(f":scope > {_VARIANTS}") is None:
         return False
     for word in box.select(f"{_REMARK}, {_REMARK} > *, {_VARIANTS} li, {_VARIANTS} tr"):
@@ -167,13 +165,13 @@ def convert_type_declaration(box: Element) -> bool:
 
 
 def _is_declared(link: Element) -> bool:
-    """True if a link is the name of what is declared: `source` may be one."""
+    """True if a link is the declared name, which may be `source`."""
     after = link.next_sibling
     return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
 
 
 def _link_to_member(row: Element) -> str | None:
-    """The link target of a member's name, with which the last cell begins; types have links as well."""
+    """The link target of a member's name at the beginning of the last cell; types have links, too."""
     cell = row.find_all("td")[-1:]
     link = cell[0].find("a", href=True) if cell else None
     if link is None or not link.text.strip() or not cell[0].text.lstrip().startswith(link.text.strip()):
@@ -182,9 +180,9 @@ def _link_to_member(row: Element) -> str | None:
 
 
 def convert_member_table(table: Element) -> bool:
-    """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
+    """Convert a table with rows of members and their descriptions to a list."""
     shown: list[Element] = []
-    template = ""  # what the next row is a template of
+    template = ""  # the template parameters of the next row
     for row in table.select(_ROWS):
         heading = next(row.iter_elements(HEADINGS), None)
         text = " ".join(row.text.split())
@@ -212,8 +210,8 @@ def convert_member_table(table: Element) -> bool:
 
 
 def _collect(holder: Element, parts: list[Element | Text], groups: list[Element], levels: int = _LEVELS) -> None:
-    """Adds the terms and definitions of a list, what stands between them, and the elements that group them."""
-    is_between = False  # after something that is neither, where blanks count
+    """Collect the terms and definitions of a list, the text between them, and their groups."""
+    is_between = False  # white space counts after other content
     for child in holder:
         if isinstance(child, Text):
             if is_between or not child.data.isspace():
@@ -228,7 +226,7 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
                 grouped: list[Element | Text] = []
                 _collect(child, grouped, groups, levels - 1)
                 first = next((number for number, part in enumerate(grouped) if _has_tag(part, "dt")), 0)
-                # A picture above the term of its group belongs to the definition below it, not to the one above.
+                # A picture above the term of its group belongs to the definition below.
                 parts += [*grouped[first : first + 1], *grouped[:first], *grouped[first + 1 :]]
             elif child.tag == "img" or child.text.strip() or child.find("img") is not None:
                 parts.append(child)
@@ -236,7 +234,7 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
 
 
 def _is_group(box: Element, levels: int) -> bool:
-    """True if a box in a list only holds some of its terms and definitions together."""
+    """True if a box in a list only groups terms and definitions."""
     children = [child for child in box if isinstance(child, Element)] if levels else []
     return any(child.tag in _PARTS or (child.tag == "div" and _is_group(child, levels - 1)) for child in children)
 
@@ -250,7 +248,7 @@ def _convert_term(term: Element, names: Vocabulary) -> None:
     if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
         convert_signature(term)
         return
-    if term.find() is None:  # but text
+    if term.find() is None:  # except text
         if term.text.strip():
             term.wrap_children(Element("strong"))
         return
@@ -260,12 +258,12 @@ def _convert_term(term: Element, names: Vocabulary) -> None:
         return
     for block in term.select(_BLOCKS):
         if block.tag == "dl":
-            term.tag = "dd"  # What tells so much is no term: JSDoc has lists there.
+            term.tag = "dd"  # Too much for a term: JSDoc has lists in it.
             return
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         if block.previous_sibling is not None:
-            block.insert_before(Text(" "))  # It stood on a line of its own.
+            block.insert_before(Text(" "))  # It was on a line of its own.
         block.unwrap()
     classifiers = _remove_classifiers(term)
     text = term.text.strip()
@@ -278,13 +276,13 @@ def _convert_term(term: Element, names: Vocabulary) -> None:
 
 
 def _remove_classifiers(term: Element) -> list[Element]:
-    """Removes what docutils says of a term beside it; the colons between them are often the style sheet's."""
-    taken: list[Element] = []
+    """Remove and return the classifiers of a docutils term; their colons often come from the style sheet."""
+    removed: list[Element] = []
     for part in term.select(_CLASSIFIERS):
         part.extract()
         if part.attr("class") == "classifier":
-            taken.append(part)
-    return taken
+            removed.append(part)
+    return removed
 
 
 def _unlist(dl: Element, parts: Sequence[Element | Text]) -> None:
@@ -297,30 +295,30 @@ def _unlist(dl: Element, parts: Sequence[Element | Text]) -> None:
 _ICON: Final = re.compile(r"(?:^|\s)fa-(check-square|square-check)?(?:square)?(?:-o)?(?=\s|$)")
 _SIGN: Final = re.compile(r"\s*([\u2713\u2714\u2611\u2705]|[\u274f\u2610])\s+")
 _DONE: Final = ("on", "checked")
-_STATES: Final = ("on", "off", "checked", "unchecked")  # of an item, in Org and Doxygen
+_STATES: Final = ("on", "off", "checked", "unchecked")  # classes of items in Org and Doxygen
 _WRITTEN: Final = re.compile(r"\[[X\s]?\]")
 _OPEN: Final = "\u274f\u2610"
 
 
 def convert_task_list(rows: Element) -> None:
-    """Gives every item of a list of tasks the control that the renderer knows."""
+    """Give every item of a task list a checkbox that the renderer writes."""
     for item in rows:
         if isinstance(item, Element) and item.tag == "li" and item.find("input") is None:
             _convert_task(item)
 
 
 def _convert_task(item: Element) -> None:
-    drawn = next((child for child in item if isinstance(child, Element)), None)
-    names = [] if drawn is None else (drawn.attr("class") or "").split()
-    if drawn is not None and "checkbox" in names and not drawn.text.strip():
-        drawn.replace_with(_checkbox("checkbox-on" in names))  # Notion
+    first_element = next((child for child in item if isinstance(child, Element)), None)
+    names = [] if first_element is None else (first_element.attr("class") or "").split()
+    if first_element is not None and "checkbox" in names and not first_element.text.strip():
+        first_element.replace_with(_checkbox("checkbox-on" in names))  # Notion
         return
     if item.attr("data-inline-task-id") is not None:
         item.insert(0, _checkbox("checked" in (item.attr("class") or "").split()))  # Confluence
         return
     if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
-        if drawn is not None and drawn.tag == "code" and _WRITTEN.fullmatch(drawn.text):
-            drawn.decompose()  # Org, which writes the box as well, if it does not draw it
+        if first_element is not None and first_element.tag == "code" and _WRITTEN.fullmatch(first_element.text):
+            first_element.decompose()  # Org writes the box as text, too
         elif isinstance(first := _first(item), Text) and (found := _SIGN.match(first.data)):
             first.data = f" {first.data[found.end() :]}"
         item.insert(0, _checkbox(state in _DONE))
@@ -342,7 +340,7 @@ def _checkbox(is_done: bool) -> Element:
 
 
 def _first(item: Element) -> Element | Text | None:
-    """The first node of an item's text."""
+    """The first visible node of an item."""
     node: Node | None = item
     while isinstance(node, Element) and node.tag in ("li", "p", "div"):
         node = next(

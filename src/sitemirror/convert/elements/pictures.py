@@ -1,4 +1,4 @@
-"""Pictures, drawings, videos and frames: shown, linked, replaced by their words, or dropped."""
+"""Pictures, drawings, videos and frames: shown, linked, replaced by text, or dropped."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sitemirror.links.resolve import Resolver
 from sitemirror.links.values import srcset_candidates
 
 _DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
-_NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
-_NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
-# How pages say that a picture is for their dark colours only: Docusaurus, Tailwind, PyData and Furo, Starlight; GitHub.
+_NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # not saved, or not public
+_NO_WORDS: Final = "No description has been provided for this image"  # nbconvert's default
+# Pictures for dark mode only: Docusaurus, Tailwind, PyData and Furo, Starlight; GitHub.
 _DARK_NAMES: Final = frozenset(("only-dark", "dark-only", "light:sl-hidden"))
-_DARK_NAME: Final = "themedComponent--dark"  # with a few letters behind it
+_DARK_NAME: Final = "themedComponent--dark"  # with a suffix
 _DARK_ADDRESSES: Final = ("#only-dark", "#gh-dark-mode-only")
-_BESIDE: Final = 10  # pictures that are looked at to find another's twin
+_BESIDE: Final = 10  # pictures compared to find the light variant
 _ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
-_AROUND: Final = 5  # elements around a picture in a line
+_AROUND: Final = 5  # levels of inline elements around a picture
 _BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
 _LAZY_SETS: Final = (*LAZY_SRCSETS, "srcset")
 
 
 def convert_image(image: Element, urls: Resolver) -> None:
-    """Finds the real source of a picture and puts its alternative text on one line; drops tracking pixels."""
+    """Resolve the source of a picture and put its alternative text on one line; drop tracking pixels."""
     if _is_pixel(image):
         _remove(image)
         return
     classes, source = image.attr("class") or "", image.attr("src") or ""
     if ("emoji" in classes or "smiley" in classes) and (sign := (image.attr("alt") or "").strip()):
-        image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
+        image.replace_with(Text(sign))  # a character as a picture
         return
     if _is_dark_variant(classes, source) and _has_light_variant(image):
         _remove(image)
@@ -53,7 +53,7 @@ def convert_image(image: Element, urls: Resolver) -> None:
 
 
 def _is_dark_variant(classes: str, source: str) -> bool:
-    """True if a page shows it only to those who prefer light letters on a dark ground."""
+    """True if a picture is shown in dark mode only."""
     if source.endswith(_DARK_ADDRESSES):
         return True
     if "dark" not in classes and "light" not in classes:
@@ -64,7 +64,7 @@ def _is_dark_variant(classes: str, source: str) -> bool:
 
 
 def _has_light_variant(image: Element) -> bool:
-    """True if another picture stands beside it, or beside the link that it stands in, for a light ground or any."""
+    """True if a picture for light mode or both is beside it, or beside the link around it."""
     around = image.parent
     if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
         around = around.parent
@@ -73,13 +73,13 @@ def _has_light_variant(image: Element) -> bool:
 
 
 def _move_out_of_code(image: Element) -> None:
-    """Markdown's code holds no pictures: the renderer would drop them without a word."""
+    """Move a picture out of code, where the renderer would drop it."""
     code = image.closest("code, tt, samp, pre")
     if code is None or code.parent is None:
         return
     block = code.closest("pre") or code
     if (number := (image.attr("alt") or "").strip("()")).isdecimal() and block.tag == "pre":
-        image.replace_with(Text(f"({number})"))  # DocBook's, of a remark below the code
+        image.replace_with(Text(f"({number})"))  # DocBook: the number of a remark below the code
     elif block.text.strip():
         block.insert_after(image.extract())
     elif block.tag != "pre":
@@ -89,7 +89,7 @@ def _move_out_of_code(image: Element) -> None:
 
 
 def _lazy_source(image: Element, urls: Resolver) -> str:
-    """The real source of a picture whose `src` is missing or a placeholder."""
+    """The source of a lazily loaded picture, whose `src` is missing or a placeholder."""
     sets = [image.attr(name) for name in _LAZY_SETS]
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
         sets += [source.attr("srcset") for source in image.parent.find_all("source")]
@@ -108,14 +108,14 @@ def _largest(srcset: str) -> str:
 
 
 def _is_pixel(image: Element) -> bool:
-    """True if the picture is there to count readers, or to keep a place free."""
+    """True if a picture is a tracking pixel or a spacer."""
     sides = [(image.attr(name) or "").strip() for name in ("width", "height")]
     thin = sum(side in ("0", "1") for side in sides)
     return thin == 2 or (thin == 1 and all(map(str.isdigit, sides)) and not (image.attr("alt") or "").strip())
 
 
 def convert_noscript(noscript: Element) -> None:
-    """Keeps a noscript only for a picture that the page shows in no other way."""
+    """Unwrap a noscript with a picture that is not shown otherwise; drop others."""
     images = [image for image in noscript.find_all("img") if not _is_pixel(image)]
     before = noscript.previous_sibling
     while isinstance(before, Text) and not before.data.strip():
@@ -127,7 +127,7 @@ def convert_noscript(noscript: Element) -> None:
 
 
 def convert_media(media: Element, urls: Resolver) -> None:
-    """A video or a sound becomes its poster and a link to it."""
+    """Convert a video or sound to its poster and a link."""
     child = None if media.attr("src") else media.find("source", src=True)
     source = (media if child is None else child).attr("src") or ""
     label = " ".join((media.attr("title") or media.attr("aria-label") or media.tag).split())
@@ -144,10 +144,10 @@ def convert_media(media: Element, urls: Resolver) -> None:
 
 
 def convert_embedded(frame: Element) -> None:
-    """An embedded page or document becomes a link to it."""
+    """Convert an embedded page or document to a link."""
     source = frame.attr("src") or frame.attr("data") or frame.attr("data-src") or ""
     if frame.tag == "object" and frame.text.strip():
-        frame.unwrap()  # It says what to read instead.
+        frame.unwrap()  # fallback content
         return
     if not source or source.startswith(_NO_PICTURE) or _is_pixel(frame):
         frame.decompose()
@@ -160,7 +160,7 @@ def convert_embedded(frame: Element) -> None:
 
 
 def _link(embedded: Element, source: str, shown: Node) -> None:
-    """Replaces what is embedded by a link to it; in Markdown no link stands in another, so it stands before that."""
+    """Replace embedded content by a link, placed before any link around it."""
     link = Element("p", None, [Element("a", {"href": source}, [shown])])
     around = embedded.closest("a[href]")
     if around is None or around.parent is None:
@@ -169,23 +169,23 @@ def _link(embedded: Element, source: str, shown: Node) -> None:
     embedded.decompose()
     around.insert_before(link)
     if next(around.stripped_strings, None) is None and around.find("img") is None:
-        around.append(Text(around.attr("href") or ""))  # All that it showed; where it led is worth keeping.
+        around.append(Text(around.attr("href") or ""))  # keeps the target of a link that has lost its content
 
 
 def convert_svg(svg: Element) -> None:
-    """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
+    """Replace a drawing by its text; drop icons, also those with a title."""
     if next(svg.iter_elements(("text", "foreignobject")), None) is None:
         if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
             _replace_with_text(svg, label)
         else:
             before, around = svg.previous_sibling, svg.parent
             if isinstance(before, Text) and isinstance(around, Element) and around.tag == "a" and svg is around[-1]:
-                before.data = before.data.rstrip()  # an arrow behind the words of a link
+                before.data = before.data.rstrip()  # an arrow after the text of a link
             _remove(svg)
         return
     svg.remove("title, desc, style, script")
     for either in svg.find_all("switch"):
-        # The first that a browser can show is shown; the others say the same, for browsers that cannot.
+        # The first child is shown; the others are fallbacks.
         shown = next((child for child in either if isinstance(child, Element)), None)
         if shown is not None:
             either.replace_with(shown)
@@ -193,13 +193,13 @@ def convert_svg(svg: Element) -> None:
 
 
 def _is_all_of_cell(svg: Element) -> bool:
-    """True if a cell of a table has nothing else to read: then the icon is its yes or no."""
+    """True if a table cell has no other text, so that the icon is its yes or no."""
     cell = svg.closest("td, th")
     return cell is not None and next(cell.stripped_strings, None) is None
 
 
 def _replace_with_text(element: Element, text: str) -> None:
-    """Replaces `element` by `text`, apart from the words beside it, or by nothing."""
+    """Replace `element` by `text`, separated from adjacent words, or remove it if there is none."""
     words = " ".join(text.split())
     if words:
         before = " " if words[0].isalnum() and _beside(element, _BEFORE, -1).isalnum() else ""
@@ -210,7 +210,7 @@ def _replace_with_text(element: Element, text: str) -> None:
 
 
 def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) -> str:
-    """The character that stands right beside an element on its line; empty if none does."""
+    """The character next to an element on its line; empty if there is none."""
     here: Node = element
     for _level in range(_AROUND):
         node = step(here)
@@ -229,7 +229,7 @@ def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) ->
 
 
 def _remove(element: Element) -> None:
-    """Removes `element`, and the link around it if that has nothing left to show."""
+    """Remove `element`, and a link around it that has nothing left to show."""
     parent = element.parent
     element.decompose()
     if isinstance(parent, Element) and parent.tag == "a" and not parent.text.strip() and parent.find("img") is None:

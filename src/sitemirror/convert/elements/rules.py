@@ -1,6 +1,6 @@
-"""The table of element rules: which function converts which element, by class, tag or ARIA role.
+"""The table of element rules: the function that converts an element, by class, tag or ARIA role.
 
-One pass over the elements that need it; every rule looks at its own element and its near neighbours only.
+One pass over the elements that have a rule; rules read only their own element and its neighbours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sitemirror.convert.elements.code import (
 from sitemirror.convert.elements.controls import FIELDS, convert_button, convert_form_field, convert_label
 from sitemirror.convert.elements.footnotes import (
     convert_footnotes,
-    is_quoted_note,
+    convert_quoted_note,
     listed_notes,
     move_inset_note,
     note_in_popover,
@@ -95,8 +95,8 @@ from sitemirror.links.resolve import Resolver
 
 T = TypeVar("T")
 
-_MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
-_NEAR: Final = 50  # elements around a box that are looked at
+_MOST_BOXES: Final = 10  # around a note; more come from tags that were never closed
+_NEAR: Final = 50  # ancestors of a box that are searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +106,28 @@ class _Context:
     root: Element
     urls: Resolver
     names: Vocabulary
-    notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
-    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
-    places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
-    crowds: PanelCounts = field(default_factory=dict)
+    notes: list[Element] = field(default_factory=list)  # footnotes, converted when all are known
+    note_depths: dict[Node, int] = field(default_factory=dict)  # notes and warnings → nesting depth
+    by_id: dict[str, Element] = field(default_factory=dict)  # by id, filled on first use
+    panel_counts: PanelCounts = field(default_factory=dict)
 
-    def boxes_around(self, box: Element) -> int:
-        """In how many other boxes a box stands; each is read to its end to find out what it is."""
-        boxes = self.boxes
-        near = islice(box.ancestors, _NEAR) if boxes else ()
-        around = next((boxes[found] + 1 for found in near if found in boxes), 0)
-        boxes[box] = around
+    def enter_note(self, box: Element) -> int:
+        """Record a note and return its nesting depth, which is limited: reading a note takes as long as it is."""
+        note_depths = self.note_depths
+        near = islice(box.ancestors, _NEAR) if note_depths else ()
+        around = next((note_depths[found] + 1 for found in near if found in note_depths), 0)
+        note_depths[box] = around
         return around
 
-    def named(self, name: str) -> Element | None:
+    def find_by_id(self, name: str) -> Element | None:
         """The element with the id `name`."""
-        if not self.places:
-            self.places.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
-        return self.places.get(name)
+        if not self.by_id:
+            self.by_id.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
+        return self.by_id.get(name)
 
 
 def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> None:
-    """Shapes everything under `element`, in place."""
+    """Convert everything under `element`, in place."""
     page = _Context(element, urls, names)
     if names.noise:
         element.remove(names.noise)
@@ -141,10 +141,10 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
         if not names.marks_formulas:
             convert_tex_in_text(element)
     roles = names.role_by_classes
-    # A list: a rule may take out what would have come next. What has left the page by then is passed over.
+    # A list, since rules remove elements; removed ones are skipped.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
-        rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _SPOKEN.get(aria)) or None
+        rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _RULES_BY_ROLE.get(aria)) or None
         if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
@@ -153,31 +153,31 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
             if rule is not None:
                 rule(found, page)
         except ValueError:
-            # It has left the page, within something that was taken out: there is nothing around it to edit.
+            # part of a removed element
             continue
     if page.notes:
         convert_footnotes(element, page.notes)
 
 
-# What an element is by its class. `False` where the name was all it had of it: then its tag decides.
+# Rules by class. `False` means that the class was misleading; then the tag decides.
 
 
-def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
-    """A rule that needs nothing but its element."""
+def _by_element(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
+    """Adapt a function of the element alone as a rule."""
     return lambda element, _: rule(element)
 
 
 def _admonition(box: Element, page: _Context) -> bool:
-    return page.boxes_around(box) < _MOST_BOXES and convert_admonition(box, page.names)
+    return page.enter_note(box) < _MOST_BOXES and convert_admonition(box, page.names)
 
 
 def _tab_list(row: Element, page: _Context) -> bool:
-    return convert_tab_list(row, page.names, page.crowds)
+    return convert_tab_list(row, page.names, page.panel_counts)
 
 
 def _footnote(element: Element, page: _Context) -> bool:
     if element.tag in ("sup", "a", "span"):
-        return False  # the mark that refers to one
+        return False  # the reference to a note
     page.notes.extend(notes_of(element))
     return True
 
@@ -187,7 +187,7 @@ def _footnotes(element: Element, page: _Context) -> bool:
     return True
 
 
-def _inset(mark: Element, page: _Context) -> bool:
+def _inline_note(mark: Element, page: _Context) -> bool:
     if (text := note_in_popover(mark)) is not None:
         clean_links(text, page.urls)
         make_links_absolute(text, page.urls)
@@ -202,12 +202,12 @@ def _checklist(element: Element, _: _Context) -> bool:
     return False
 
 
-def _struck(element: Element, _: _Context) -> bool:
+def _strikethrough(element: Element, _: _Context) -> bool:
     element.tag = "del"
     return True
 
 
-def _lines(element: Element, page: _Context) -> bool:
+def _listing(element: Element, page: _Context) -> bool:
     if element.tag == "pre":
         return False
     convert_drawn_code(element)
@@ -216,7 +216,7 @@ def _lines(element: Element, page: _Context) -> bool:
 
 
 def _source(box: Element, page: _Context) -> bool:
-    """Code that only its class tells from text."""
+    """Convert code that only its class marks."""
     if box.tag != "div" or any(isinstance(child, Element) for child in box):
         return False
     box.tag = "pre"
@@ -225,15 +225,15 @@ def _source(box: Element, page: _Context) -> bool:
     return True
 
 
-def _numbered(table: Element, _: _Context) -> bool:
-    """Code in a table, beside the numbers of its lines."""
+def _numbered_code(table: Element, _: _Context) -> bool:
+    """Unwrap code in a table beside its line numbers."""
     if table.tag != "table":
         return False
     flatten_table(table)
     return True
 
 
-def _typed(element: Element, _: _Context) -> bool:
+def _code_span(element: Element, _: _Context) -> bool:
     if element.tag in _BOXES:
         return False
     convert_teletype(element)
@@ -245,16 +245,16 @@ def _terminal(box: Element, _: _Context) -> bool:
     return False
 
 
-def _members(table: Element, _: _Context) -> bool:
+def _member_table(table: Element, _: _Context) -> bool:
     return table.tag == "table" and convert_member_table(table)
 
 
-def _headline(element: Element, _: _Context) -> bool:
+def _title(element: Element, _: _Context) -> bool:
     element.tag = "h1"
     return True
 
 
-def _pairs(box: Element, page: _Context) -> bool:
+def _definition_table(box: Element, page: _Context) -> bool:
     return convert_definition_table(box, page.names)
 
 
@@ -270,7 +270,7 @@ def _signature(element: Element, _: _Context) -> bool:
     return True
 
 
-# What an element is by its tag.
+# Rules by tag.
 
 
 def _code_block(pre: Element, page: _Context) -> None:
@@ -289,7 +289,7 @@ def _definitions(dl: Element, page: _Context) -> None:
 
 
 def _table(table: Element, page: _Context) -> None:
-    convert_table(table, lambda kept: convert_tabs_in(kept, page.names, page.crowds))
+    convert_table(table, lambda kept: convert_tabs_in(kept, page.names, page.panel_counts))
 
 
 def _tab_group(box: Element, page: _Context) -> None:
@@ -311,68 +311,68 @@ def _media(media: Element, page: _Context) -> None:
 
 
 def _preformatted(element: Element, page: _Context) -> None:
-    """Code, as pages of the nineties have it."""
+    """Convert obsolete elements for code."""
     element.tag = "pre"
     _code_block(element, page)
 
 
 def _button(button: Element, page: _Context) -> None:
-    convert_button(button, page.named)
+    convert_button(button, page.find_by_id)
 
 
 def _quote_or_note(quote: Element, page: _Context) -> None:
-    """A quotation with a name may be a footnote of GitBook's, others an alert that was not drawn as one."""
+    """Convert a quotation that is a GitBook footnote or begins with alert syntax."""
     convert_alert_syntax(quote)
-    if is_quoted_note(quote):
+    if convert_quoted_note(quote):
         page.notes.append(quote)
 
 
 def _block(element: Element, _: _Context) -> None:
-    element.tag = "div"  # The renderer takes these for inline.
+    element.tag = "div"  # The renderer treats these as inline.
 
 
 _RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "pre": _code_block,
-    "samp": _alone(convert_sample_output),
-    "tt": _alone(convert_teletype),
+    "samp": _by_element(convert_sample_output),
+    "tt": _by_element(convert_teletype),
     "img": _image,
-    "noscript": _alone(convert_noscript),
+    "noscript": _by_element(convert_noscript),
     "video": _media,
     "audio": _media,
-    "iframe": _alone(convert_embedded),
-    "embed": _alone(convert_embedded),
-    "object": _alone(convert_embedded),
+    "iframe": _by_element(convert_embedded),
+    "embed": _by_element(convert_embedded),
+    "object": _by_element(convert_embedded),
     "xmp": _preformatted,
     "listing": _preformatted,
     "plaintext": _preformatted,
-    "svg": _alone(convert_svg),
-    "math": _alone(convert_mathml),
-    "math-renderer": _alone(convert_delimited_tex),  # GitHub's
+    "svg": _by_element(convert_svg),
+    "math": _by_element(convert_mathml),
+    "math-renderer": _by_element(convert_delimited_tex),  # GitHub
     "button": _button,
-    **dict.fromkeys(FIELDS, _alone(convert_form_field)),
-    "label": _alone(convert_label),
+    **dict.fromkeys(FIELDS, _by_element(convert_form_field)),
+    "label": _by_element(convert_label),
     "table": _table,
-    "sub": _alone(convert_sub_sup_kbd),
-    "sup": _alone(convert_sub_sup_kbd),
-    "kbd": _alone(convert_sub_sup_kbd),
-    "rt": _alone(convert_ruby_text),
-    "q": _alone(convert_quotation),
+    "sub": _by_element(convert_sub_sup_kbd),
+    "sup": _by_element(convert_sub_sup_kbd),
+    "kbd": _by_element(convert_sub_sup_kbd),
+    "rt": _by_element(convert_ruby_text),
+    "q": _by_element(convert_quotation),
     "dl": _definitions,
     "details": _details,
-    "script": _alone(convert_tex_script),
+    "script": _by_element(convert_tex_script),
     "sl-tab-group": _tab_group,
     "blockquote": _quote_or_note,
     "center": _block,
     "legend": _block,
-    **dict.fromkeys(HEADINGS, _alone(convert_heading)),
+    **dict.fromkeys(HEADINGS, _by_element(convert_heading)),
 }
-# What an element is to a screen reader, where its tag says nothing.
-_SPOKEN: Final[dict[str, Callable[[Element, _Context], object]]] = {
+# Rules by ARIA role, for elements without a rule by tag.
+_RULES_BY_ROLE: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "tablist": _tab_list,
-    "table": _alone(convert_aria_table),
-    "heading": _alone(convert_aria_heading),
+    "table": _by_element(convert_aria_table),
+    "heading": _by_element(convert_aria_heading),
 }
-_BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
+_BOXES: Final = ("div", "ul", "aside", "section", "article")  # elements with rules by class only
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Context], bool]]] = {
     "admonition": _admonition,
@@ -380,36 +380,36 @@ ROLES: Final[dict[str, Callable[[Element, _Context], bool]]] = {
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
-    "inset": _inset,
-    "diagram": _alone(convert_diagram),
+    "inline_note": _inline_note,
+    "diagram": _by_element(convert_diagram),
     "checklist": _checklist,
-    "struck": _struck,
-    "callouts": _alone(convert_callouts),
+    "strikethrough": _strikethrough,
+    "callouts": _by_element(convert_callouts),
     "terminal": _terminal,
-    "typed": _typed,
-    "grid": _alone(convert_grid),
-    "members": _members,
-    "menu": _alone(convert_link_table),
-    "card": _alone(convert_card),
-    "raised": _alone(convert_superscript),
-    "unsaid": _alone(drop_element),
-    "apart": _alone(add_blanks_around),
-    "within": _alone(convert_inline_box),
-    "headline": _headline,
-    "listing": _lines,
+    "code_span": _code_span,
+    "grid": _by_element(convert_grid),
+    "member_table": _member_table,
+    "link_table": _by_element(convert_link_table),
+    "card": _by_element(convert_card),
+    "superscript": _by_element(convert_superscript),
+    "dropped": _by_element(drop_element),
+    "spaced": _by_element(add_blanks_around),
+    "inline_box": _by_element(convert_inline_box),
+    "title": _title,
+    "listing": _listing,
     "source": _source,
-    "numbered": _numbered,
-    "roff": _alone(drop_doubled_line_ends),
+    "numbered_code": _numbered_code,
+    "roff": _by_element(drop_doubled_line_ends),
     "signature": _signature,
     "declaration": _declaration,
-    "verse": _alone(convert_line_block),
-    "formula": _alone(convert_formula_pictures),
-    "equations": _alone(convert_equation_table),
-    "pairs": _pairs,
-    "quote": _alone(convert_quote_table),
-    "synopsis": _alone(convert_function_synopsis),
-    "bold": _alone(convert_bold_title),
-    "key": _alone(convert_key),
-    "step": _alone(convert_menu_arrow),
-    "label": _alone(convert_item_label),
+    "line_block": _by_element(convert_line_block),
+    "formula": _by_element(convert_formula_pictures),
+    "equations": _by_element(convert_equation_table),
+    "definition_table": _definition_table,
+    "quote": _by_element(convert_quote_table),
+    "synopsis": _by_element(convert_function_synopsis),
+    "bold": _by_element(convert_bold_title),
+    "key": _by_element(convert_key),
+    "menu_arrow": _by_element(convert_menu_arrow),
+    "item_label": _by_element(convert_item_label),
 }

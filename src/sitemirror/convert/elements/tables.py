@@ -1,8 +1,7 @@
-"""Converts every table into a rectangular grid, the one kind that Markdown has, or into no table at all.
+"""Convert tables to rectangular grids, the only kind in Markdown, or flatten them.
 
-The renderer writes any other table as raw HTML. That would carry a page's own markup, scripts and all, into the
-mirror, so spans become empty cells and ragged rows are filled. Boxes that only ARIA roles or a style sheet make a table
-are converted too.
+The renderer writes any other table as raw HTML, which would carry the page's own markup and scripts into the mirror. So
+spans become empty cells, and short rows are filled. Tables by ARIA role or style sheet are converted, too.
 """
 
 from __future__ import annotations
@@ -15,47 +14,50 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
+from sitemirror.convert.elements.inline import code_span
 from sitemirror.convert.render.markers import LINE_BREAK, column_alignment
 from sitemirror.convert.render.spacing import lift_break
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
-_IN_CELLS: Final = frozenset(("pre", "ul", "ol", "blockquote"))  # what a table with data may have in one
-_MAX_NAME: Final = 60  # characters, of what a row tells of
-_MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
+_IN_CELLS: Final = frozenset(("pre", "ul", "ol", "blockquote"))  # blocks allowed in cells of a data table
+_MAX_NAME: Final = 60  # characters of the first cell of a row
+_MAX_CELL: Final = 1500  # characters; longer cells are layout
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
 _CELL_PARTS: Final = (
     "br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "summary",
     "figcaption",
 )  # fmt: skip
 _CELLS: Final = ("td", "th")
-_BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
+_BETWEEN_CELLS: Final = " | "  # separator of cells in a nested table
 _BEFORE: Final = attrgetter("previous_sibling")
 _AFTER: Final = attrgetter("next_sibling")
-_AROUND: Final = 5  # elements that are looked at between a line break and its cell
-# Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
+_AROUND: Final = 5  # levels between a line break and its cell
+# Wider spans or very unequal rows are mistakes or attacks.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
 _SIDES: Final = {"right": "r", "end": "r", "center": "c", "middle": "c"}
 _ALIGNED_BY_STYLE: Final = re.compile(r"text-align\s*:\s*(\w+)", re.I)
-# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Org's, Doxygen's.
+# Bootstrap and MyST, Asciidoctor, WordPress, Org, Doxygen.
 _ALIGNED_BY_CLASS: Final = re.compile(
     r"(?<![\w:-])(?:text-|halign-|has-text-align-|org-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
-_IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
-_BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
-_DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
+_IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # without powers and links
+_DIGITS: Final = 10  # of a number too long for a Markdown list
 
 
 def convert_table(table: Element, convert_tabs: Callable[[Element], None] | None = None) -> None:
-    """Flattens a layout table; keeps the line breaks of any other and spells out its spans.
+    """Flatten a layout table; convert line breaks, blocks and spans of any other.
 
-    `convert_tabs` groups the tabs in its cells, before all that they hold is put on lines.
+    `convert_tabs` groups the tabs in its cells beforehand.
     """
-    has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
+    if next(table.stripped_strings, None) is None and next(table.iter_elements(_SHOWN), None) is None:
+        table.replace_with(*[node for node in table.descendants if isinstance(node, Comment)])
+        return  # It contained a footer or form fields.
+    has_blocks = _has_blocks(table)
     if _is_layout(table, has_blocks=has_blocks):
-        if not _is_fraction(table):
+        if not _convert_fraction(table):
             flatten_table(table)
         return
     if convert_tabs is not None:
@@ -77,7 +79,7 @@ def convert_table(table: Element, convert_tabs: Callable[[Element], None] | None
 
 
 def convert_quote_table(table: Element) -> bool:
-    """Makes a quote of a table that sets one in, with who said it below; or of a box without any."""
+    """Convert a table that lays out a quotation and its author, or a box without a table, to a quote."""
     if table.tag == "div" and table.find(["blockquote", "table"]) is None:
         table.tag = "blockquote"
         return True
@@ -92,7 +94,7 @@ def convert_quote_table(table: Element) -> bool:
 
 
 def convert_link_table(table: Element) -> bool:
-    """Makes lists of a table that has a link in each row, and on its right where that leads."""
+    """Convert a table with a link and a description in each row to a list."""
     if table.tag != "table":
         return False
     shown: list[Element] = []
@@ -116,9 +118,9 @@ def convert_link_table(table: Element) -> bool:
 
 
 def make_rectangular(table: Element) -> None:
-    """Gives every row the same number of cells: a span becomes its cell and empty ones."""
+    """Give every row the same number of cells; spans become a cell and empty ones."""
     rows = _rows(table)
-    covered: dict[int, int] = {}  # column → rows that a cell further up still reaches into
+    covered: dict[int, int] = {}  # column → rows still covered by a cell above
     widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
     width = max(widths, default=0)
     if width * len(rows) > _MAX_PADDING + 8 * sum(widths):
@@ -130,7 +132,7 @@ def make_rectangular(table: Element) -> None:
 
 
 def _mark_alignment(table: Element) -> None:
-    """Says which columns are aligned to the right or in the middle, in front of the header."""
+    """Insert a marker with the alignment of columns before the header."""
     rows = table.iter_elements("tr")
     header = _cells(first) if (first := next(rows, None)) is not None else []
     sides = "".join(map(_alignment, header))
@@ -138,7 +140,7 @@ def _mark_alignment(table: Element) -> None:
         return
     below = _cells(second) if (second := next(rows, None)) is not None else header
     if "c" in sides:
-        # Headers are often in the middle of a column that is not.
+        # Headers are often centred when their column is not.
         sides = "".join(
             "-" if side == "c" and (cell is None or _alignment(cell) != "c") else side
             for side, cell in zip_longest(sides, below[: len(sides)])
@@ -160,14 +162,14 @@ def _alignment(cell: Element) -> str:
 
 
 def _put_foot_last(table: Element) -> None:
-    """Puts the sums below what they sum up, as a browser shows them wherever they are written."""
+    """Move the table foot to the end, where browsers show it."""
     for foot in [child for child in table if isinstance(child, Element) and child.tag == "tfoot"]:
         if foot is not table[-1]:
             table.append(foot)
 
 
 def _put_caption_above(table: Element) -> None:
-    """Takes a caption of more than a line out of the table, where there is but one line for anything."""
+    """Move a caption with blocks out of the table."""
     caption = next((child for child in table if isinstance(child, Element)), None)
     if caption is not None and caption.tag == "caption" and next(caption.iter_elements(_CELL_PARTS), None) is not None:
         table.insert_before(caption)
@@ -175,8 +177,8 @@ def _put_caption_above(table: Element) -> None:
 
 
 def _flatten_inner_table(table: Element) -> None:
-    """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
-    if _is_layout(table, has_blocks=next(table.iter_elements(_BLOCKS), None) is not None):
+    """Flatten a table in a cell to a line for each row, with separators between cells."""
+    if is_layout(table):
         flatten_table(table)
         return
     _put_foot_last(table)
@@ -191,10 +193,10 @@ def _flatten_inner_table(table: Element) -> None:
 
 
 def _flatten_block(block: Element) -> None:
-    """Has a block in a cell, where there is but one line, stand between line breaks."""
+    """Replace a block in a cell by its text between line breaks."""
     parent, tag = block.parent, block.tag
     if parent is None or (tag == "p" and len(parent) == 1):
-        return  # Gone with the code around it; or alone in its cell, as in most tables.
+        return  # removed with code around it, or the only paragraph of the cell
     before, after = _neighbour(block, _BEFORE), _neighbour(block, _AFTER)
     if tag == "pre":
         _split_code(block)
@@ -218,7 +220,7 @@ def _flatten_block(block: Element) -> None:
 
 
 def _ends_cell(br: Element) -> bool:
-    """True if a line break is the last thing in a cell, where there is nothing to break."""
+    """True if a line break is the last visible node of a cell."""
     here: Node = br
     for _level in range(_AROUND):
         for node in here.next_siblings:
@@ -234,7 +236,7 @@ def _ends_cell(br: Element) -> bool:
 
 
 def _neighbour(block: Element, step: Callable[[Node], Node | None]) -> Element | Text | None:
-    """The next thing to see on one side."""
+    """The next visible node on one side."""
     node = step(block)
     while node is not None:
         if isinstance(node, Element):
@@ -252,13 +254,11 @@ def _split_code(pre: Element) -> None:
         if number:
             pre.append(Text(LINE_BREAK))
         if line.strip():
-            # A renderer would make one blank of several, and none of those in front.
-            code = _BLANKS.sub(lambda blanks: "\xa0" * len(blanks[0]), line.rstrip())
-            pre.append(Element("code", None, [Text(code)]))
+            pre.append(code_span(line))
 
 
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
-    """Spells out the spans that begin in `row`, fills those that reach into it, and returns the row's width."""
+    """Expand spans that begin in `row`, add cells for spans from above, and return the row's width."""
     column = 0
     for cell in row.children:
         if not isinstance(cell, Element) or cell.tag not in _CELLS:
@@ -273,11 +273,11 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
             across = _span(span, max(1, _MAX_COLUMNS - column))
         if (span := cell.attr("rowspan")) is not None:
             del cell.attrs["rowspan"]
-            down = _span(span, left + 1, of_none=left + 1) - 1  # None is to the end of the table, says HTML.
+            down = _span(span, left + 1, of_none=left + 1) - 1  # 0 means the end of the table.
             if down and column < _MAX_COLUMNS:
                 covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
-            # An element of its own costs more than parsing a few.
+            # Parsing is faster than creating elements.
             cell.insert_adjacent_html("afterend", "<td></td>" * (across - 1))
         column += across
     for reach in sorted(reach for reach, rows in covered.items() if rows and reach >= column) if covered else ():
@@ -292,7 +292,7 @@ def _parts(table: Element) -> list[Element]:
 
 
 def _rows(table: Element) -> list[Element]:
-    """The rows of a table, without those of tables in its cells."""
+    """The rows of a table, without those of nested tables."""
     found: list[Element] = []
     for child in table.children:
         if isinstance(child, Element):
@@ -308,7 +308,7 @@ def _cells(row: Element) -> list[Element]:
 
 
 def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
-    """The cells of a row without the one that numbers the lines of the code beside it, if there are enough of them."""
+    """The cells of a row without one with at least `fewest` line numbers for code beside it."""
     if len(cells) == 2 and cells[1].find("pre") is not None:
         numbers = cells[0].text.split()
         if len(numbers) < fewest or not all(number.isdigit() for number in numbers):
@@ -320,13 +320,22 @@ def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
 
 
 def _span(value: str, limit: int, *, of_none: int = 1) -> int:
-    """The number of rows or columns of a span; `of_none` if it is 0."""
+    """Parse the number of rows or columns of a span; `of_none` for 0."""
     digits = value.strip()[:6]
     return min(int(digits) or of_none, limit) if digits.isascii() and digits.isdigit() else 1
 
 
+def is_layout(table: Element) -> bool:
+    """True if a table is only layout and will be flattened."""
+    return _is_layout(table, has_blocks=_has_blocks(table))
+
+
+def _has_blocks(table: Element) -> bool:
+    return next(table.iter_elements(_BLOCKS), None) is not None
+
+
 def _is_layout(table: Element, *, has_blocks: bool) -> bool:
-    """True if the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
+    """True if a table only places blocks side by side, such as line numbers and code."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
     if not has_blocks:
@@ -335,7 +344,7 @@ def _is_layout(table: Element, *, has_blocks: bool) -> bool:
 
 
 def _is_column(table: Element) -> bool:
-    """True if no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
+    """True if a table has one column of text and no header: a box, lines, or indentation."""
     rows = _rows(table)
     if len(rows) == 1:
         cells = _cells(rows[0])
@@ -346,8 +355,8 @@ def _is_column(table: Element) -> bool:
     return table.select_one("[colspan]") is None and not _has_own_header(table)
 
 
-def _is_fraction(table: Element) -> bool:
-    """True if it draws a fraction within a line; then it is written as one."""
+def _convert_fraction(table: Element) -> bool:
+    """Replace a table that draws a fraction by inline text; `False` if it is none."""
     rows = _rows(table)
     around = table.parent
     if len(rows) != 2 or not isinstance(around, Element) or _FRACTIONS.isdisjoint((around.attr("class") or "").split()):
@@ -373,7 +382,7 @@ def _has_own_header(table: Element) -> bool:
 
 
 def _is_data(table: Element) -> bool:
-    """True if each row tells of what its first cell names, though some cells hold a list or code."""
+    """True if each row describes the short name in its first cell."""
     if any(block.tag not in _IN_CELLS for block in table.iter_elements(_BLOCKS)):
         return False
     rows = [_cells(row) for row in _rows(table)]
@@ -381,7 +390,7 @@ def _is_data(table: Element) -> bool:
         return False
     names = [" ".join(cells[0].text.split()) for cells in rows]
     if not all(0 < len(name) <= _MAX_NAME for name in names) or all(name.rstrip(".)").isdigit() for name in names):
-        return False  # Pictures, text in columns, or numbers beside lines of code.
+        return False  # pictures, columns of text, or line numbers
     return all(
         next(cells[0].iter_elements(_BLOCKS), None) is None and all(len(cell.text) <= _MAX_CELL for cell in cells)
         for cells in rows
@@ -389,10 +398,10 @@ def _is_data(table: Element) -> bool:
 
 
 def flatten_table(table: Element) -> None:
-    """Leaves what is in the cells, one after the other, without the line numbers of code."""
+    """Unwrap the cells of a table in order, without line numbers."""
     table.remove(_GUTTERS)
     rows = _rows(table)
-    # One number in each of many rows is data.
+    # With several rows, one number in each is data.
     fewest = 1 if len(rows) == 1 else 2
     cells = [cell for row in rows for cell in _without_numbers(_cells(row), fewest)]
     for part in (*_parts(table), *rows, *cells, table):
@@ -402,12 +411,12 @@ def flatten_table(table: Element) -> None:
 _INNER_TABLES: Final = "[role=table], table"
 _ROLE_ROWS: Final = "[role=row]"
 _ROLE_CELLS: Final = "[role=cell], [role=gridcell], [role=columnheader], [role=rowheader]"
-_SHOWN: Final = ("img", "video", "audio", "math", "iframe", "object")  # without any text
+_SHOWN: Final = ("img", "video", "audio", "math", "iframe", "object")  # visible without text
 _HEADERS: Final = ("columnheader", "rowheader")
 
 
 def convert_aria_table(box: Element) -> bool:
-    """Makes a table of boxes that are called one; `False` if they hold more than their cells, or hardly any."""
+    """Convert a table by ARIA roles; `False` if it has content outside of cells or too few cells."""
     if box.select_one(_INNER_TABLES) is not None:
         return False
     rows = box.select(_ROLE_ROWS)
@@ -436,7 +445,7 @@ def convert_aria_table(box: Element) -> bool:
 
 
 def convert_grid(grid: Element) -> bool:
-    """Makes a table of boxes that a style sheet arranges as one, with its header's boxes in front."""
+    """Convert a grid of boxes, with the boxes of its header first, to a table."""
     boxes = [child for child in grid if isinstance(child, Element)]
     width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
     if not 0 < width <= _MAX_COLUMNS:
@@ -444,7 +453,7 @@ def convert_grid(grid: Element) -> bool:
     between = [child for child in grid if not isinstance(child, Element)]
     for start in range(0, len(boxes), width):
         row = Element("tr")
-        grid.append(row)  # Before anything is put into it: what moves within one tree is not copied.
+        grid.append(row)  # Inserted while empty: moving nodes within one tree copies nothing.
         row.extend(boxes[start : start + width])
     for box in boxes:
         box.tag = "td"
@@ -456,7 +465,7 @@ def convert_grid(grid: Element) -> bool:
 
 
 def _keep_only(element: Element, children: Sequence[Element]) -> None:
-    """Leaves only these in an element."""
+    """Remove all other children of an element."""
     kept = frozenset(children)
     for rest in [child for child in element if child not in kept]:
         rest.extract()

@@ -13,54 +13,54 @@ from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.render.markers import details_end, details_start, id_comments, open_details_start
 
 PanelCounts = dict[tuple[Node, str], int]
-"""The number of panels in an element with none, or with more than a tab list has names for. Thousands of lists would
-each look at all of it. By what the panels are found with."""
+"""(element, selector) → number of panels, for elements with none or too many. A cache: searching the same element for
+each of thousands of tab lists would be quadratic."""
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
-"""A set of tabs made of elements of its own, whose names are no classes."""
-_LEVELS: Final = 4  # how far above its tabs a set may hold its panels
+"""Shoelace's tabs, which are custom elements."""
+_LEVELS: Final = 4  # levels from a tab list to the element with its panels
 _PANELS: Final = "[role=tabpanel]"
-# Bootstrap's, which its older releases do not mark up for screen readers.
+# Bootstrap, whose older releases have no ARIA roles.
 _TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=tab], [data-bs-toggle=pill])"
-_LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, which call the rest as Bootstrap does
+_LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, otherwise like Bootstrap
 _PANES: Final = ".tab-pane, .tab-item-content"
 _TARGETS: Final = ("href", "data-target", "data-bs-target")
-_MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
+_MANY: Final = 100  # tabs, or nested panels for each; more would take quadratic time
 
 
 def convert_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
-    """Groups the tabs of a set that a generator's names describe."""
+    """Group the tabs of a set by a generator's selectors."""
     return _group(box.select(tabs.labels), box.select(tabs.panels), names)
 
 
 def convert_named_tabs(box: Element, names: Vocabulary) -> bool:
-    """Groups the tabs of a box that is called a set of tabs."""
+    """Group the tabs of a box with the class of a set of tabs."""
     every = [found for name in (box.attr("class") or "").split() if (found := names.tabs.get(name))]
     return any(convert_tab_set(box, tabs, names) for tabs in every)
 
 
-def convert_tabs_in(table: Element, names: Vocabulary, crowds: PanelCounts) -> None:
-    """Groups all tabs in the cells of a table."""
+def convert_tabs_in(table: Element, names: Vocabulary, counts: PanelCounts) -> None:
+    """Group all tabs in the cells of a table."""
     for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
         role = names.role_by_classes[classes] if (classes := box.attr("class")) else None
         if role == "tabs":
             convert_named_tabs(box, names)
         elif role == "tablist" or box.attr("role") == "tablist":
-            convert_tab_list(box, names, crowds)
+            convert_tab_list(box, names, counts)
         elif box.tag == "sl-tab-group":
             convert_tab_set(box, SHOELACE, names)
             box.tag = "div"
 
 
-def convert_tab_list(row: Element, names: Vocabulary, crowds: PanelCounts) -> bool:
-    """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
+def convert_tab_list(row: Element, names: Vocabulary, counts: PanelCounts) -> bool:
+    """Group the tabs of a set with ARIA roles or Bootstrap's attributes; `row` is its tab list."""
     labels = row.select("[role=tab]")
     if labels:
-        return _group_row(row, labels, _PANELS, names, crowds)
+        return _group_row(row, labels, _PANELS, names, counts)
     labels = row.select(_TOGGLES) or row.select(_LEADING)
-    return 0 < len(labels) <= _MANY and _group_row(row, labels, _PANES, names, crowds)
+    return 0 < len(labels) <= _MANY and _group_row(row, labels, _PANES, names, counts)
 
 
-def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: PanelCounts) -> bool:
+def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, counts: PanelCounts) -> bool:
     holder = row
     panels: list[Element] = []
     most = _MANY + _MANY * len(labels)
@@ -68,14 +68,14 @@ def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocab
         if not isinstance(holder.parent, Element):
             break
         holder = holder.parent
-        known = crowds.get((holder, panes), most)
+        known = counts.get((holder, panes), most)
         if known > most:
             return False
         if panels := holder.select(panes) if known else []:
             break
-        crowds[holder, panes] = 0
+        counts[holder, panes] = 0
     if len(panels) > most:
-        crowds[holder, panes] = len(panels)
+        counts[holder, panes] = len(panels)
         return False
     around = holder.closest(panes)
     panels = [panel for panel in panels if _is_of(panel, around, panes)]
@@ -90,7 +90,7 @@ def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocab
 
 
 def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list[Element] | None:
-    """The labels before the panels, where every tab holds its own panel; `None` for headings."""
+    """The labels before the panels, if every tab contains its own panel; `None` for headings."""
     if len(labels) != len(panels):
         return None
     before: list[list[Node]] = []
@@ -113,26 +113,26 @@ def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list
 
 
 def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
-    """True if `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
+    """True if `panel` belongs to the set in the panel `around`, not to a nested set."""
     outer = panel.parent.closest(panes) if isinstance(panel.parent, Element) else None
     return outer is None or outer is around
 
 
 def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabulary, row: Element | None = None) -> bool:
-    """`row` is the list of tabs where the panels stand in its items, too."""
+    """Pair labels and panels and write them as a list; `row` is a tab list that contains the panels."""
     if not labels or not panels:
         return False
     pairs, every = _pairs(labels, panels), frozenset(labels)
     if pairs is None or any(not every.isdisjoint(panel.ancestors) for panel in panels):
-        return False  # What goes with its label would be gone.
+        return False  # A panel inside of its label would be lost.
     for text, panel in pairs:
         if panel is not None:
             _drop_double(text, panel)
     in_cell = panels[0].closest("td, th") is not None
     own = {panel for _, panel in pairs}
-    panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
+    panels = [panel for panel in panels if panel in own]  # others belong to another set
     if any(has_heading(panel, names) for panel in panels):
-        for text, panel in pairs:  # Headings of the page have no place in a list.
+        for text, panel in pairs:  # Headings must not be in a list.
             if panel is not None:
                 panel.insert_before(_name(text))
         if row is not None:
@@ -140,14 +140,14 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
             for item in row.select(":scope > li"):
                 item.tag = "div"
     else:
-        outer, inner = ("div", "div") if in_cell else ("ul", "li")  # A cell has lines and no lists.
+        outer, inner = ("div", "div") if in_cell else ("ul", "li")  # A cell cannot contain lists.
         group = Element(outer)
         (row or panels[0]).insert_before(group)
         for text, panel in pairs:
             item = Element(inner, None, [_name(text)])
             group.append(item)
             if panel is not None:
-                item.append(panel)  # Now: what moves within one tree is not copied.
+                item.append(panel)  # after inserting the group: moving nodes within one tree copies nothing
         for panel in panels:
             panel.tag = panel.tag if panel.tag == "pre" else "div"
     for label in labels:
@@ -160,14 +160,14 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
 
 
 def _is_left_over(box: Element, in_cell: bool) -> bool:
-    """True if a box without text would show where a label stood in it; in a cell any box is a line."""
+    """True if a box that contained a label is empty and would be visible."""
     if box.text.strip() or next(box.iter_elements(VISIBLE_WITHOUT_TEXT), None) is not None:
         return False
     return box.tag not in ("td", "th") if in_cell else box.tag == "li"
 
 
 def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[list[Node], Element | None]] | None:
-    """Each label's words with its panel. Some pages hold the panel of the chosen tab only."""
+    """Each label's text with its panel; some pages contain only the selected panel."""
     texts = [title_words(label) or [Text(label.attr("data-title") or "")] for label in labels]
     named = {panel.attr("id") or "": panel for panel in panels}
     of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
@@ -187,14 +187,14 @@ def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[l
 
 
 def _drop_double(label: Sequence[Node], panel: Element) -> None:
-    """Takes the label out that a panel begins with as well, for those who print the page."""
+    """Remove a copy of the label at the beginning of its panel, made for printing."""
     first = next((one for one in panel if not isinstance(one, Comment) and one.text.strip()), None)
     if isinstance(first, Element) and first.tag == "div" and first.text.strip() == "".join(one.text for one in label):
         first.decompose()
 
 
 def _target(label: Element, named: Mapping[str, Element]) -> Element | None:
-    """The panel that a label leads to."""
+    """The panel that a label links to."""
     targets = (label.attr(name) or "" for name in _TARGETS)
     return next((named[target[1:]] for target in targets if target[:1] == "#" and target[1:] in named), None)
 
@@ -203,16 +203,16 @@ def _name(label: list[Node]) -> Element:
     return Element("p", None, [Element("strong", None, label)])
 
 
-def convert_details(details: Element) -> None:
-    """Marks where a section begins and ends, or makes it a plain one."""
-    summary = details.find("summary")
-    if summary is None or summary.parent is not details or not summary.text.strip():
+def convert_details(section: Element) -> None:
+    """Mark beginning and end of a folded section, or unwrap it."""
+    summary = section.find("summary")
+    if summary is None or summary.parent is not section or not summary.text.strip():
         return
-    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than the line of a summary can hold
-    if has_more or details.closest("td, th, a") is not None:
-        details.tag = summary.tag = "div"
+    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than fits in a summary
+    if has_more or section.closest("td, th, a") is not None:
+        section.tag = summary.tag = "div"
         return
-    begin = details_start if details.attr("open") is None else open_details_start
+    begin = details_start if section.attr("open") is None else open_details_start
     summary.replace_with(*id_comments(summary.children), begin(title_line(summary)))
-    details.append(details_end())
-    details.tag = "div"
+    section.append(details_end())
+    section.tag = "div"

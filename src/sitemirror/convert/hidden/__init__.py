@@ -1,1 +1,1 @@
-"""Detects text that a page has and no reader sees."""
+"""Detect hidden text: text of a page that no reader sees."""

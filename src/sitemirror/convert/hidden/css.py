@@ -1,9 +1,8 @@
-"""Recognises CSS that hides text: in `style` attributes and in the page's own style sheets.
+"""Recognise CSS that hides text: in `style` attributes and in the page's own style sheets.
 
-A rule of a style sheet counts only if it applies always and ends in one name, no other rule shows what has that name,
-and no script of the page mentions it. Another class of an element may show it as well, as `md:block` does beside
-`hidden`. On a page without scripts, rules for attributes and elements count too, and so do those that hide what fades
-in.
+A rule of a style sheet counts only if it is unconditional, its selector ends in one class or id, no other rule shows
+that class or id, and no script of the page mentions it. Another class may show the element, as `md:block` does beside
+`hidden`. On a page without scripts, rules for attributes and elements count, too, and so do `visibility` and `opacity`.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from turbohtml import Element
 
 from sitemirror.convert.document import Document
 
-_NIL: Final = r"[+-]?(?:0+(?:\.0\d*)?|\.0\d*)"  # nothing, or so little that nobody sees it
+_NIL: Final = r"[+-]?(?:0+(?:\.0\d*)?|\.0\d*)"  # zero, or too little to see
 _ZERO: Final = rf"{_NIL}[a-z%]*\s*(?:;|$)"
 _CLEAR: Final = (
     rf"(?:transparent|(?:rgb|hsl)a?\((?:[^,)]{{0,20}},){{3}}\s*{_NIL}%?\s*\)|[a-z]{{3,5}}\([^)/]{{0,60}}/\s*{_NIL}%?\s*\)"
     r"|#(?:[0-9a-f]{3}){1,2}00?\b)"
 )
-_SPECK: Final = r"(?:(?:[01](?:\.\d*)?|\.\d+)(?:px|pt)|0?\.1\d*r?em|\d(?:\.\d*)?%)"  # too small a letter to be read
+_SPECK: Final = r"(?:(?:[01](?:\.\d*)?|\.\d+)(?:px|pt)|0?\.1\d*r?em|\d(?:\.\d*)?%)"  # font sizes too small to read
 _STYLE: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     rf"|font-size\s*:\s*(?:{_ZERO}|{_SPECK})|font\s*:\s*0[a-z%]*/|opacity\s*:\s*{_ZERO}"
     rf"|(?:color|-webkit-text-fill-color)\s*:\s*{_CLEAR}"
     rf"|scale\s*:\s*{_NIL}%?(?:[\s;]|$)"
-    # So far away that no screen is large enough; a little is a layout.
+    # Off any screen; small offsets are layout.
     r"|(?:left|top|right|bottom|inset|text-indent|margin-left|margin-top)\s*:\s*"
     r"-(?:(?:[5-9]\d\d|\d{4,})(?:\.\d+)?(?:px)?\s*(?:;|$)|\d{3,}(?:r?em|%|vw|vh))"
     r"|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%"
@@ -43,13 +42,13 @@ _CHANGED: Final = {
     "translate": re.compile(_AFAR).match,
     "filter": re.compile(rf"opacity\(\s*{_NIL}%?\s*\)").search,
 }
-# Comments. In a text or an address, what looks like one begins none.
+# Comments, but not within strings and URLs.
 _COMMENT: Final = re.compile(r"(\"[^\"]*+\"|'[^']*+'|url\([^)]*+\))|/\*.*?(?:\*/|\Z)", re.I | re.S)
 _CLIPS: Final = ("background-clip", "-webkit-background-clip")
 _TEXT: Final = re.compile(r"\btext\b")
 _MOTIONS: Final = ("transition", "animation", "will-change")
 _UNSET: Final = frozenset(("none", "initial", "unset", "auto", ""))
-# What may cut off what is larger than a box: its way, and the sizes that are that way.
+# Overflow properties with the sizes that they clip to.
 _CUT_OFF: Final = {
     "overflow": ("width", "height", "max-width", "max-height"),
     "overflow-x": ("width", "max-width"),
@@ -57,7 +56,7 @@ _CUT_OFF: Final = {
 }
 _NO_SIZE: Final = re.compile(r"(?:0+(?:\.0*)?|\.0+)(?:[a-z]+|%)?|(?:1(?:\.0*)?|0?\.\d+)px")
 _ROOM: Final = re.compile(r"[1-9]\d+(?:\.\d*)?%")
-# The same word for two things that are not the same.
+# Keywords whose value differs between properties.
 _NO_COLOURS: Final = frozenset(("inherit", "initial", "unset", "revert", "revert-layer", "none", "auto"))
 _NAMED: Final = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa", "ivory": "fffff0"}
 _SHORT_HEX: Final = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])f?")
@@ -69,7 +68,7 @@ _SIZE: Final = re.compile(
 
 
 def declarations(style: str) -> dict[str, str]:
-    """The declarations of a style by property; the last one counts, or the last important one."""
+    """Parse a style into declarations by property; the last one counts, or the last important one."""
     declared: dict[str, str] = {}
     important: set[str] = set()
     if "/*" in style:
@@ -88,9 +87,9 @@ def declarations(style: str) -> dict[str, str]:
 
 
 def hides_text(declared: Mapping[str, str]) -> bool:
-    """True if nobody sees the text of what has this style."""
+    """True if text with this style is invisible."""
     if not _may_hide(declared):
-        return False  # as most
+        return False  # most styles
     shown = set(_shown_otherwise(declared))
     return shown.isdisjoint(declared) or _may_hide(
         {name: value for name, value in declared.items() if name not in shown}
@@ -98,12 +97,16 @@ def hides_text(declared: Mapping[str, str]) -> bool:
 
 
 def _may_hide(declared: Mapping[str, str]) -> bool:
-    """True if one declaration hides the text if no other shows it."""
+    """True if a declaration hides the text unless another one shows it."""
     if _STYLE.search(";".join([f"{name}:{value}" for name, value in declared.items()])):
         return True
     if any(_CHANGED[name](declared[name]) for name in _CHANGED.keys() & declared.keys()):
         return True
-    if any(_is_cut_off(declared, _CUT_OFF[way]) for way in _CUT_OFF.keys() & declared.keys() if _cuts(declared[way])):
+    if any(
+        _is_cut_off(declared, _CUT_OFF[overflow])
+        for overflow in _CUT_OFF.keys() & declared.keys()
+        if _cuts(declared[overflow])
+    ):
         return True
     if "color" not in declared:
         return False
@@ -125,7 +128,7 @@ def _is_cut_off(declared: Mapping[str, str], sizes: tuple[str, ...]) -> bool:
 
 
 def _room_below(declared: Mapping[str, str]) -> bool:
-    """True if a box without a height has one all the same, from what is left free in it, as around a video."""
+    """True if a box of zero height has a height by padding in percent, as around a video."""
     room = declared.get("padding-bottom")
     if room is None:
         sides = declared.get("padding", "").split() or [""]
@@ -148,14 +151,14 @@ def _colour(value: str) -> str:
 
 
 def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
-    """Properties that hide nothing, given the other declarations."""
+    """Yield properties that hide nothing, given the other declarations."""
     ground = f"{declared.get('background', '')} {declared.get('background-image', '')}"
     clips = (*_CLIPS, "background")
     is_picture = "gradient(" in ground or "url(" in ground
     if _is_set(declared, "text-shadow") or (is_picture and any(_TEXT.search(declared.get(name, "")) for name in clips)):
-        yield from ("color", "-webkit-text-fill-color")  # What the letters show is their shadow, or a picture.
+        yield from ("color", "-webkit-text-fill-color")  # The text is drawn by its shadow or by a background image.
     if _is_set(declared, "transform") or any(_is_set(declared, name) for name in _MOTIONS):
-        yield "opacity"  # It fades in, as soon as somebody comes to it.
+        yield "opacity"  # It fades in.
     if declared.get("position") in ("relative", "static", "sticky"):
         yield from ("left", "top", "right", "bottom", "inset")
 
@@ -165,40 +168,39 @@ def _is_set(declared: Mapping[str, str], name: str) -> bool:
 
 
 def has_own_size(declared: Mapping[str, str]) -> bool:
-    """True if its letters have a size, whatever size those around it have: a part of nothing is nothing."""
+    """True if its font size does not depend on the size around it."""
     return _SIZE.match(declared.get("font-size", "")) is not None
 
 
 def is_visible_again(declared: Mapping[str, str]) -> bool:
-    """True if it is seen in something that is not."""
+    """True if it is visible inside a hidden element."""
     return declared.get("visibility") == "visible"
 
 
-# How it is written, by machines and by people: what is not there is found out faster than by any pattern.
+# Common spellings; plain substring searches rule most sheets out faster than a pattern.
 _SIGNS: Final = (
     "display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px",
     "indent:-", "indent: -", "height:0;", "height: 0;", "height:0}", "height:0px", "height: 0px",
 )  # fmt: skip
-# With these makers of pages hide what a script fades in.
+# Pages with scripts use these for text that fades in.
 _FADING: Final = ("visibility:hidden", "visibility: hidden", "opacity:0", "opacity: 0")
-# Comments and texts, but for single words: those may be an attribute's.
+# Comments and strings, except single words, which may be attribute values.
 _UNREAD: Final = re.compile(
     r"/\*.*?(?:\*/|\Z)|(\"[\w-]*+\"|'[\w-]*+')|\"[^\"\n]*+\"|'[^'\n]*+'",
     re.S,
 )
-# Sheets that show by these what somebody has ticked or gone to, or what only begins with a name, are not understood.
-# They are looked for in comments, too: most sheets have some, and taking the comments out takes far longer.
-# Each begins with one character: that is found faster than a text of several.
+# Sheets with these are not analysed: attribute selectors for class and id, `:checked` and `:target`. Comments are
+# searched, too, since removing them takes far longer. Each pattern begins with one character, which is fast.
 _BEYOND: Final = (re.compile(r"\[(?:class|id)").search, re.compile(":(?:checked|target)").search)
-# What names say that show something, in sheets that are not the page's own.
+# Classes that show something, in style sheets that are not inline.
 _SHOWS: Final = re.compile(
     r"(?:^|[:-])(?:block|flex|grid|inline|table|contents|show\w*|visible|active|open)(?:-\w+)?$"
 ).search
-# One name, or one in something else that has a name or a tag.
+# A class or id, also as a descendant of up to four others.
 _SELECTOR: Final = re.compile(
     r"(?:[a-z0-9]*+(?:[.#][\w-]++)?+(?: ?> ?| )){0,4}?(?:[a-z][a-z0-9]*+)?[.#](?=[\w-]*$)"
 ).match
-# The same that ends in a tag or an attribute.
+# The same ending in a tag or an attribute.
 _NAMELESS: Final = re.compile(
     r"(?:[a-z0-9]*+(?:[.#][\w-]++)?+(?: ?> ?| )){0,4}?(?=[a-z\[])"
     r"([a-z][a-z0-9]*+)?+(\[[\w-]+(?:=[\"']?[\w-]+[\"']?)?\])?+"
@@ -214,21 +216,21 @@ _SIZES: Final = (
 _MOVES: Final = ("transition", "animation", "will-change", "transform")
 _ALL: Final = ("display", *_AWAY, *_SIZES, "font-size", "text-indent", "visibility", "opacity")
 _SCRIPTS: Final = ("", "module", "text/javascript", "application/javascript", "text/babel")  # types of those that run
-_MOST: Final = 500  # rules that are looked at, and selectors of one that are
-_MOST_PLACES: Final = 50  # of a name in the sheets
+_MOST: Final = 500  # rules, and selectors of one rule, that are analysed
+_MOST_PLACES: Final = 50  # occurrences of a name in the sheets
 _LONGEST_REMEMBERED: Final = 50_000  # characters of sheets
 
 
 class HidingRule(NamedTuple):
-    """A rule that hides what its selector finds; `inherits` if what is in that may show itself all the same."""
+    """A rule that hides elements; with `inherits`, descendants may be visible again."""
 
     selector: str
     inherits: bool
-    css: str  # all that the sheets say, in which another name may be shown
+    css: str  # all sheets, to look for rules that show another class
 
 
 def hiding_rules(document: Document) -> list[HidingRule]:
-    """The rules of a document that hide something. To be asked before its scripts are taken out."""
+    """Find the rules of a document that hide something; call it before scripts are removed."""
     css = "\n".join([style.text for style in document.styles if _applies(style)]) if document.styles else ""
     if not css:
         return []
@@ -237,14 +239,14 @@ def hiding_rules(document: Document) -> list[HidingRule]:
     found = (_cached_rules if len(css) <= _LONGEST_REMEMBERED else _find_rules)(css, is_still)
     if not found:
         return []
-    said = "\n".join([script.text for script in scripts])
-    return [rule for name, rule in found if not _mentions(said, name)]
+    script_text = "\n".join([script.text for script in scripts])
+    return [rule for name, rule in found if not _mentions(script_text, name)]
 
 
 def _find_rules(css: str, is_still: bool) -> tuple[tuple[str, HidingRule], ...]:
-    """The rules of style sheets that hide something for good unless a script shows it, each with its name.
+    """Find the rules that hide something unless a script shows it, each with its class or id.
 
-    `is_still` on a page that has no script.
+    `is_still` means that the page has no script.
     """
     signs = (*_SIGNS, *_FADING) if is_still else _SIGNS
     if not any(sign in css for sign in signs) or any(found(css) for found in _BEYOND):
@@ -269,7 +271,7 @@ def _find_rules(css: str, is_still: bool) -> tuple[tuple[str, HidingRule], ...]:
 
 
 def _name_of(selector: str, is_still: bool) -> str:
-    """The name that a selector ends in; empty if the selector is not understood."""
+    """The last class, id, tag or attribute of a selector; empty if it is too complex."""
     start = _SELECTOR(selector)
     if start is not None:
         return selector[start.end() - 1 :] if _NAME(selector, start.end()) else ""
@@ -277,11 +279,11 @@ def _name_of(selector: str, is_still: bool) -> str:
     return (found[2] or found[1]) if found is not None else ""
 
 
-_cached_rules: Final = lru_cache(maxsize=16)(_find_rules)  # The pages of a site have the same sheets.
+_cached_rules: Final = lru_cache(maxsize=16)(_find_rules)  # Pages of a site share their style sheets.
 
 
 def select_hidden(body: Element, rules: Sequence[HidingRule]) -> list[Element]:
-    """The elements that the rules hide, except those that their own style or another class may show."""
+    """Select the elements hidden by `rules` that neither their own style nor another class may show."""
     inherits = {rule.selector: rule.inherits for rule in rules}
     names = {selector[max(0, selector.rfind("."), selector.rfind("#")) :] for selector in inherits}
     found: dict[Element, None] = {}
@@ -312,7 +314,7 @@ def _applies(style: Element) -> bool:
 
 
 def _blocks(css: str, signs: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The blocks that may hide something and hold always: what stands before them, and what they declare."""
+    """Yield selectors and declarations of unconditional rules that may hide something."""
     left = _MOST
     for sign in signs:
         done = depth = 0
@@ -323,7 +325,7 @@ def _blocks(css: str, signs: Sequence[str]) -> Iterator[tuple[str, dict[str, str
             closing = len(css) if closing < 0 else closing
             if opening >= 0:
                 depth += css.count("{", done, opening) - css.count("}", done, opening)
-                if depth == 0 and css.find("{", here, closing) < 0:  # What is nested says more.
+                if depth == 0 and css.find("{", here, closing) < 0:  # nested rules
                     start = max(css.rfind(end, 0, opening) for end in "{};") + 1
                     yield css[start:opening], declarations(css[opening + 1 : closing])
                 done = opening
@@ -331,7 +333,7 @@ def _blocks(css: str, signs: Sequence[str]) -> Iterator[tuple[str, dict[str, str
 
 
 def _hiding_properties(declared: Mapping[str, str], is_still: bool = True) -> tuple[str, ...]:
-    """The names of what hides, if it does."""
+    """The names of the properties that hide something."""
     if declared.get("display") == "none":
         return ("display",)
     if declared.get("position") in _ABSENT and hides_text({name: declared[name] for name in _AWAY if name in declared}):
@@ -340,12 +342,12 @@ def _hiding_properties(declared: Mapping[str, str], is_still: bool = True) -> tu
         if name in declared and hides_text({one: declared[one] for one in (name, *_MOVES) if one in declared}):
             return (name,)
     if declared.keys().isdisjoint(_MOVES) and hides_text({one: declared[one] for one in _SIZES if one in declared}):
-        return _SIZES  # What moves unfolds.
+        return _SIZES  # An animated size unfolds.
     return ()
 
 
 def _is_shown(css: str, name: str, names: tuple[str, ...], blocks: dict[int, dict[str, str]]) -> bool:
-    """True if any rule for `name` declares otherwise what hides it. `blocks` are those read before, by their places."""
+    """True if another rule for `name` overrides the hiding properties; `blocks` caches parsed rules."""
     here = css.find(name)
     for _place in range(_MOST_PLACES):
         if here < 0:

@@ -1,7 +1,6 @@
-"""Finds elements that no reader sees, to leave their text out and count it.
+"""Find hidden elements, whose text is left out and counted.
 
-That is how instructions are smuggled to agents. Content that the page's own controls show (a tab, a folded section)
-is kept.
+Hidden text can carry instructions to agents. Content that the page's own controls reveal (tabs, folded sections) stays.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from turbohtml import Element, Text
 
 from sitemirror.convert.hidden.css import declarations, has_own_size, hides_text, is_visible_again
 
-# How a control of the page's own names what it shows: by id, or by class behind a dot.
+# Attributes in which a control names what it reveals, by id or by class with a dot.
 _CONTROLS: Final = (
     "aria-controls",
     "data-target",
@@ -28,9 +27,9 @@ _CONTROLS: Final = (
 )
 _ALL_CONTROLS: Final = ", ".join(
     (*(f"[{name}]" for name in _CONTROLS), "[onclick]", "a[href^='#']", "a[href^='javascript:']")
-).join((":is(", ")"))  # A list in brackets takes a sixth less.
-_QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # in a script that a control runs
-# What those inside do not have to inherit: blanks between boxes are made to vanish by letters without a size.
+).join((":is(", ")"))  # `:is()` takes a sixth less than a list.
+_QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # names in the script of a control
+# Properties that descendants can override. Font size 0 is also used to remove blanks between inline blocks.
 _SHOWS: Final = {"font-size": has_own_size, "visibility": is_visible_again}
 _LETTERS: Final = ("color", "-webkit-text-fill-color", "font-size", "font")
 _CUTS: Final = ("overflow", "overflow-x", "overflow-y")
@@ -38,11 +37,11 @@ _ABSENT: Final = ("absolute", "fixed")
 _FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
 _FADES_CLASS: Final = re.compile(r"\b(?:framer-|wow\b|aos-|animat|anim-|fade|reveal|motion-)", re.I)
 _ICONS: Final = ("svg", "i", "img")
-_LONGEST_STYLE: Final = 200  # characters of one that is remembered from page to page
-_PROSE: Final = 4  # words that are not yet a sentence
-# Starlight has the title of a note read out from elsewhere.
+_LONGEST_STYLE: Final = 200  # characters of a cached style
+_PROSE: Final = 4  # words; fewer are not a sentence
+# Starlight's screen reader text for the title of a note is elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
-# Names of style sheets' own for text that is read out and not shown.
+# Class names for screen reader text.
 _UNSEEN: Final = frozenset(
     (
         "sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screen-reader-only",
@@ -51,36 +50,46 @@ _UNSEEN: Final = frozenset(
 )  # fmt: skip
 MAYBE_HIDDEN_OR_MENU: Final = (
     ":is([hidden], [style], [aria-hidden], [role],"
-    # What all other names have in them: looking for all names takes four times as long.
+    # A substring of all other names; matching each name takes four times as long.
     " [class*=ly], .screen-reader-text)"
 )
-"""Finds what may be hidden and what may be a menu."""
+"""Selects elements that may be hidden or a menu."""
 _REVEALED: Final = (
     "tab", "panel", "accordion", "collaps", "toggle", "expand", "slide", "carousel", "swiper", "faq", "answer",
     "showmore", "show-more", "readmore", "read-more", "spoiler",
 )  # fmt: skip
-# What is called so, or is an element of that name, shows what it holds by and by.
+# Class or element names of containers that reveal their content.
 _HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collapsible|faq|spoiler|tabs?(?:$|[\s_-]))", re.I)
-_FOLDS: Final = re.compile("display|height|visibility", re.I)  # how a section is folded; nobody unfolds a colour
-_TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "p", "span")  # may hold a button that unfolds what follows
-_CHOICES: Final = ("listbox", "menu", "dialog", "tooltip")  # to be used, or gone again at once
-_MOST_OF_PAGE: Final = 2  # times what rules hide; where they hide more, something shows the page
-_NEAR: Final = 10  # texts and comments between them
-_HOLDERS: Final = 2  # levels around what is hidden
-# A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
+_FOLDS: Final = re.compile("display|height|visibility", re.I)  # properties used for folding
+_TITLES: Final = (
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "dt",
+    "p",
+    "span",
+)  # may contain a button that unfolds what follows
+_CHOICES: Final = ("listbox", "menu", "dialog", "tooltip")  # transient widgets
+_MOST_OF_PAGE: Final = 2  # If rules hide more than 1/2 of the page, something shows it.
+_NEAR: Final = 10  # nodes in between
+_HOLDERS: Final = 2  # levels around a hidden element
+# Elements with these contain the page itself, and are kept whatever their style.
 _PAGE: Final = ("main", "article", "h1", "math")
 _SECTION: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "main", "article")
 
 
 def hidden_elements(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
-    """Elements that are hidden and that no control of the page or its menus reveals; skips removed ones.
+    """Yield hidden elements that no control of the page or of its menus reveals; skips removed ones.
 
-    `marked` is what `MAYBE_HIDDEN_OR_MENU` has found, `menus` what was taken out since.
+    `marked` are the matches of `MAYBE_HIDDEN_OR_MENU`, `menus` the elements removed since.
     """
     found = _hidden([one for one in marked if one.closest("body") is not None] if menus else marked)
     if not found:
         return
-    # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
+    # Without a name or text in any of them, controls need not be collected.
     has_names = any(_has_name(one) and next(one.stripped_strings, None) for one in found)
     controlled = _controlled((body, *menus)) if has_names else frozenset[str]()
     for one in found:
@@ -89,7 +98,7 @@ def hidden_elements(body: Element, marked: Iterable[Element], menus: Sequence[El
 
 
 def hidden_by_css(body: Element, found: Sequence[Element], menus: Sequence[Element]) -> list[Element]:
-    """Elements that style sheets hide and no control reveals."""
+    """The elements hidden by style sheets that no control reveals."""
     if not found or sum(len(one.text) for one in found) * _MOST_OF_PAGE >= len(body.text):
         return []
     controlled = _controlled((body, *menus))
@@ -97,19 +106,19 @@ def hidden_by_css(body: Element, found: Sequence[Element], menus: Sequence[Eleme
 
 
 def _has_name(element: Element) -> bool:
-    """True if a control may know it: by its id, or by a class that is not what hides it."""
+    """True if a control may refer to it: by id, or by a class that is not the one that hides it."""
     if element.attr("id") or element.attr("class") is None:
         return bool(element.attr("id"))
     return element.attr("hidden") is not None or element.attr("style") is not None
 
 
 def _hidden(marked: Iterable[Element]) -> list[Element]:
-    """Elements that are hidden as the page loads."""
+    """The elements that are hidden when the page loads."""
     found: list[Element] = []
     styled: list[Element] = []
     styles: list[str] = []
-    unspoken: list[Element] = []
-    silent: list[Element] = []
+    aria_hidden: list[Element] = []
+    screen_reader_only: list[Element] = []
     for one in marked:
         if one.attr("hidden") is not None:
             found.append(one)
@@ -117,16 +126,16 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
             styled.append(one)
             styles.append(style)
         if one.attr("aria-hidden") == "true":
-            unspoken.append(one)
-        # Hardly any have what all of these names have in them: to see that takes a fifth of the time.
+            aria_hidden.append(one)
+        # Substring tests first: hardly any class matches, and they take a fifth of the time.
         if (
             (classes := one.attr("class"))
             and ("ly" in classes or "screen-reader-text" in classes)
             and not _UNSEEN.isdisjoint(classes.split())
         ):
-            silent.append(one)
+            screen_reader_only.append(one)
     shown = _ShownInside(styled)
-    # A site has few styles, and many elements of each.
+    # A site has few distinct styles.
     hiding = {
         style: _hides(style) if len(style) <= _LONGEST_STYLE else hides_text(declarations(style))
         for style in set(styles)
@@ -137,8 +146,8 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
         if hiding[style]
         for hidden in _hidden_parts(one, shown)
     ]
-    found += [one for one in unspoken if _is_unspoken_prose(one)]
-    return found + [one for one in silent if not _is_all_of_cell(one)]
+    found += [one for one in aria_hidden if _is_aria_hidden_prose(one)]
+    return found + [one for one in screen_reader_only if not _is_all_of_cell(one)]
 
 
 @lru_cache(maxsize=500)
@@ -147,26 +156,26 @@ def _hides(style: str) -> bool:
 
 
 def _is_all_of_cell(element: Element) -> bool:
-    """True if these few words are all that a cell of a table says: those who see are shown an icon for them."""
+    """True if these few words are the only text of a table cell, beside an icon that shows the same."""
     cell = element.closest("td, th")
     if cell is None or len(element.text.split(None, _PROSE)) > _PROSE:
         return False
     own = list(element.stripped_strings)
-    # Not its whole text: a cell may hold a page.
+    # not its whole text, which may be a page
     return list(islice(cell.stripped_strings, len(own) + 1)) == own and (
         next(cell.iter_elements(_ICONS), None) is not None
     )
 
 
 def _hidden_parts(element: Element, shown: _ShownInside) -> list[Element]:
-    """An element that a style hides; where that style alone does, and some in it have another, all but those."""
+    """The hidden parts of an element that a style hides: all of it, or all but visible descendants."""
     declared = declarations(element.attr("style") or "")
     if "opacity" in declared and _fades_in(element, declared) and not _hides_without(declared, "opacity"):
         return []
     if "height" in declared and _is_player(element, declared):
         return []
     if element.tag == "img" and not _hides_without(declared, *_LETTERS):
-        return []  # Only the words that stand for it until it is there are not to be seen, as on all pages of Next.js.
+        return []  # Only its alternative text is hidden, as on all pages of Next.js.
     for name in _SHOWS:
         if name in declared and not _hides_without(declared, name):
             return shown.others(element, name)
@@ -178,17 +187,17 @@ def _hides_without(declared: Mapping[str, str], *names: str) -> bool:
 
 
 def _fades_in(element: Element, declared: Mapping[str, str]) -> bool:
-    """True if a script shows it as soon as somebody comes to it: it says so, or is a section of the page."""
+    """True if a script fades it in: by its attributes or class, or because it is a section of the page."""
     if any(map(_FADES.match, element.attrs)) or _FADES_CLASS.search(element.attr("class") or ""):
         return True
-    # A section has its place on the page; what lies over others may never be shown.
+    # Sections are part of the layout; overlays may never be shown.
     if declared.get("position") in _ABSENT or declared.get("pointer-events") == "none":
         return False
     return element.tag in _SECTION or _holds(element, _SECTION)
 
 
 def _is_player(element: Element, declared: Mapping[str, str]) -> bool:
-    """True if it is a box without text whose shape is all in its padding: around a video or a picture."""
+    """True if it is a box without text that gets its height by padding: around a video or a picture."""
     has_room = "%" in declared.get("padding-top", "") or "%" in declared.get("padding", "")
     return has_room and next(element.stripped_strings, None) is None and not _hides_without(declared, *_CUTS)
 
@@ -200,13 +209,14 @@ class _ShownInside:
 
     def __init__(self, styled: Sequence[Element]) -> None:
         self._styled = styled
-        self._found: dict[str, tuple[set[Element], set[Element]]] = {}  # by the name of a style: those, and all around
+        # Property → visible elements, and all their ancestors.
+        self._found: dict[str, tuple[set[Element], set[Element]]] = {}
         self._walked: set[tuple[str, Element]] = set()
 
     def others(self, element: Element, name: str) -> list[Element]:
-        """The hidden parts of an element; the element itself if nothing in it is visible or it has its own text."""
+        """The hidden parts of an element; all of it if nothing in it is visible or it has own text."""
         if (name, element) in self._walked:
-            return []  # Its parts were returned with the element around it.
+            return []  # returned with an ancestor
         seen, around = self._found.get(name) or self._find(name)
         if element not in around:
             return [element]
@@ -236,22 +246,22 @@ class _ShownInside:
         return seen, around
 
 
-def _is_unspoken_prose(element: Element) -> bool:
-    # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
+def _is_aria_hidden_prose(element: Element) -> bool:
+    # Signs, prices and formulas often come twice, once for screen readers.
     if len(element.text.split(None, _PROSE)) <= _PROSE or _FORMULA.search(element.attr("class") or ""):
         return False
-    # Code is for the eye; a row of numbers beside it is not code.
+    # Code may be hidden from screen readers; a column of line numbers is not code.
     return element.tag != "pre" or element.text.replace(" ", "").replace("\n", "").isdigit()
 
 
 def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
-    """True if hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
+    """True if hidden text is content: a tab, a folded section, or a page that a script shows."""
     if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found" or element.tag == "main":
         return True
     if (name := element.attr("id")) and name in controlled:
         return True
     if classes := element.attr("class"):
-        if any(map(classes.lower().__contains__, _REVEALED)):  # a third of what a pattern takes
+        if any(map(classes.lower().__contains__, _REVEALED)):  # a third of the time of a pattern
             return True
         if controlled and not controlled.isdisjoint([f".{name}" for name in classes.split()]):
             return True
@@ -259,12 +269,12 @@ def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
 
 
 def _holds(element: Element, tags: tuple[str, ...]) -> bool:
-    # To find one of several tags takes the parser four times as long.
+    # `find` with several tags takes four times as long.
     return next(element.iter_elements(tags), None) is not None
 
 
 def _is_folded(element: Element) -> bool:
-    """True if what holds it, or stands before it, is there to show it."""
+    """True if its container, or the element before it, unfolds it."""
     if element.attr("hidden") is None and not _FOLDS.search(element.attr("style") or ""):
         return False
     if element.attr("role") in _CHOICES:
@@ -294,7 +304,7 @@ def _is_menu(element: Element) -> bool:
 
 
 def _controlled(parts: Iterable[Element]) -> frozenset[str]:
-    """The ids, and behind dots the classes, that a control of the page's own refers to: pressing it shows them."""
+    """The ids, and classes with a dot, that controls of the page refer to."""
     found: set[str] = set()
     for part in parts:
         for control in part.select(_ALL_CONTROLS):

@@ -1,1 +1,1 @@
-"""Reads what a page says of itself: metadata, front matter, meta refresh."""
+"""Metadata of a page: its fields, meta refresh, front matter, and a summary for HTML copies."""

@@ -1,7 +1,7 @@
-"""Page metadata: title, description, canonical URL, language, author, dates, section, breadcrumbs, neighbours.
+"""Page metadata: title, description, language, author, dates, breadcrumbs, neighbours, meta refresh.
 
-The head is read in one pass, and where sources disagree the same one always wins: the page's own elements, then
-OpenGraph, then Dublin Core, then JSON-LD. `docs/front-matter.md` has the whole order.
+The head is read in one pass. Precedence: the page's own elements, OpenGraph, Dublin Core, JSON-LD;
+`docs/front-matter.md` has the full order.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from sitemirror.convert.document import Document
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.hidden.characters import one_line
 from sitemirror.links.resolve import Resolver
+from sitemirror.links.values import parse_refresh
 from sitemirror.text import unescape
+from sitemirror.urls import InvalidUrl, normalize
 
-_TRAIL: Final = "readcrumb"  # with a small letter in front or a capital one
-_LISTS_ABOVE: Final = 40  # A trail stands above the page, seldom after long menus.
+_TRAIL: Final = "readcrumb"  # without its first letter, which may be a capital
+_LISTS_ABOVE: Final = 40  # Breadcrumbs are above the page, seldom after long menus.
 _BESIDE: Final = "breadcrumbs-aside"  # Read the Docs': a link to the source of the page
 _MAX_CRUMBS: Final = 20
 _MAX_CRUMB: Final = 200  # characters
@@ -32,7 +34,7 @@ _SEPARATORS: Final = "/>›»→\\|· \xa0"
 
 
 def read_breadcrumbs(document: Document) -> list[str]:
-    """The names of the first breadcrumb trail's steps; a step that is a picture has none."""
+    """The names in the first breadcrumb trail, without those that are pictures."""
     if len(document.lists) <= _LISTS_ABOVE:
         found = [element for element in document.lists if _is_trail(element)]
         trail = next((element for element in found if element.closest("body") is not None), None)
@@ -59,7 +61,7 @@ def _steps(trail: Element) -> list[str]:
 
 
 _TIME: Final = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
-# The zone may stand apart, as Ruby and Go write it. What was never set begins with the first day of all.
+# Ruby and Go write a blank before the zone. Years 0 and 1 are dates that were never set.
 _DATE: Final = re.compile(rf"(?!000[01])(\d{{4}}-\d\d-\d\d(?:{_TIME})?)(?: ?(Z|[+-]\d\d:?\d\d)(?: UTC)?)?", re.ASCII)
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}", re.ASCII)
 _NOBODY: Final = ("undefined", "null")
@@ -76,7 +78,7 @@ class LinkedData:
 
 
 def read_linked_data(blocks: Iterable[str]) -> LinkedData:
-    """Reads the blocks in their order; the first that says something counts."""
+    """Read JSON-LD blocks in order; the first value of each field counts."""
     texts: dict[str, str] = {}
     breadcrumbs: tuple[str, ...] = ()
     things = list(_things(blocks))
@@ -103,14 +105,14 @@ def read_linked_data(blocks: Iterable[str]) -> LinkedData:
 
 
 def iso_date(value: object) -> str | None:
-    """A date as ISO 8601 writes it, or nothing."""
+    """A date in ISO 8601; `None` for anything else."""
     text = value.strip() if isinstance(value, str) else ""
     found = _DATE.fullmatch(text)
     return found[1] + (found[2] or "") if found is not None else None
 
 
 def _plain(text: str) -> str | None:
-    """One line; blog software writes the marks of HTML into it, which mean nothing in a script."""
+    """Unescape and clean a JSON-LD text; blog software writes HTML entities into it."""
     return one_line(unescape(text))
 
 
@@ -120,7 +122,7 @@ def _kind(thing: Mapping[str, object]) -> object:
 
 
 def _trail(items: object) -> tuple[str, ...]:
-    """The names of a trail's steps, by their position."""
+    """The names in a BreadcrumbList, by position."""
     steps: list[tuple[float, str]] = []
     for number, item in enumerate(items[:_MAX_CRUMBS] if isinstance(items, list) else ()):
         if not isinstance(item, dict):
@@ -154,7 +156,7 @@ def _things(blocks: Iterable[str]) -> Iterator[dict[str, object]]:
                 graph = item.get("@graph")
                 if isinstance(graph, list):
                     yield from (node for node in graph if isinstance(node, dict))
-                subject = item.get("mainEntity")  # of a page in a forum
+                subject = item.get("mainEntity")  # of a forum page
                 if isinstance(subject, dict):
                     yield subject
 
@@ -165,17 +167,17 @@ def _read(block: str) -> object:
     except orjson.JSONDecodeError:
         pass
     try:
-        return json.loads(block, strict=False)  # with line ends within a text, as templates leave them
+        return json.loads(block, strict=False)  # allows line breaks within strings, which templates produce
     except (ValueError, RecursionError):
         return None
 
 
 def author_names(names: Iterable[str]) -> str | None:
-    """Those of them that are names, in one text. An address of a profile is none, nor is what a template left empty."""
+    """Join author names, without profile URLs and empty template values."""
     plain = (_plain(name) for name in names)
     found = [name.strip(" ,") for name in plain if name and "://" not in name and name not in _NOBODY]
     found = list(dict.fromkeys(filter(None, found)))
-    # "Roy, Aniruddha" is one.
+    # "Roy, Aniruddha" is one name.
     return one_line(("; " if len(found) > 1 and any("," in name for name in found) else ", ").join(found))
 
 
@@ -195,7 +197,7 @@ _TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")
 _AUTHOR: Final = (
     "author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author", "sailthru.author",
 )  # fmt: skip
-_ONE_BY_ONE: Final = frozenset(_AUTHOR[1:])  # where each author has an element
+_ONE_BY_ONE: Final = frozenset(_AUTHOR[1:])  # one element for each author
 _PUBLISHED: Final = (
     "article:published_time", "date", "dc.date", "dcterms.date", "dcterms.created", "dcterms.issued", "datepublished",
     "pubdate", "citation_publication_date", "dc.date.issued", "parsely-pub-date",
@@ -204,27 +206,27 @@ _MODIFIED: Final = ("article:modified_time", "og:updated_time", "last-modified",
 _LANGUAGES: Final = ("content-language", "og:locale", "dc.language", "dcterms.language")
 _SECTION: Final = ("article:section", "dc.subject", "dcterms.subject")
 
-# What was escaped twice: a mark right behind a word or a sentence, or one that no sentence speaks of.
+# Escaped twice: an entity right behind a word or sentence, or one that no sentence would mention.
 _ESCAPED_TWICE: Final = re.compile(
     r"(?<=[\w.,;:!?)])&(?:#\d+|#[xX][\da-fA-F]+|[A-Za-z]+);|&(?:amp|hellip|quot|#0*39);", re.ASCII
 )
 _MADE_BY: Final = re.compile(r"\s*Generated by \w+")
 _FIRST_NODES: Final = 4  # of a head
-_WAYS: Final = {"prev": "previous", "previous": "previous", "next": "next"}
+_DIRECTIONS: Final = {"prev": "previous", "previous": "previous", "next": "next"}
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The page's own words; `None` where it says nothing."""
+    """Metadata of a page; `None` where the page has none."""
 
     title: str | None
     canonical: str | None  # normalised
-    fields: dict[str, object]  # front matter but title and url, in order
-    signature: str  # generator, style sheets and scripts in one text: who made the page
+    fields: dict[str, object]  # front matter except title and url, in order
+    signature: str  # generator, style sheets and scripts in one text, to recognise generators
 
 
 def read_metadata(document: Document) -> Metadata:
-    """Reads the head, and whatever of it a broken page left in its body."""
+    """Read the head, and those of its elements that a broken page has in its body."""
     title: str | None = None
     canonical: str | None = None
     meta: dict[str, str] = {}
@@ -239,7 +241,7 @@ def read_metadata(document: Document) -> Metadata:
                 if name and (value := element.attr("content")):
                     name = name.lower()
                     if name == "generator":
-                        signature.append(value[:200])  # Themes name themselves beside what they are built on.
+                        signature.append(value[:200])  # Themes add a name of their own.
                     if name in _ONE_BY_ONE:
                         authors.setdefault(name, []).append(value)
                     if not meta.get(name, "").strip():
@@ -253,9 +255,9 @@ def read_metadata(document: Document) -> Metadata:
                 elif "stylesheet" in words and len(signature) < 50:
                     signature.append(href[:200])
                 else:
-                    way = next(filter(None, map(_WAYS.get, words)), None)
-                    if way is not None:
-                        neighbours.setdefault(way, href)
+                    direction = next(filter(None, map(_DIRECTIONS.get, words)), None)
+                    if direction is not None:
+                        neighbours.setdefault(direction, href)
             case "script":
                 source = element.attr("src")
                 if source and len(signature) < 50:
@@ -276,7 +278,7 @@ def read_metadata(document: Document) -> Metadata:
 
 
 def _maker_comment(document: Document) -> str | None:
-    """Who made the page, where only a comment at the head's beginning says it: older Javadoc."""
+    """The generator comment at the beginning of the head, as older Javadoc writes it."""
     head = document.tree.find("head")
     for place in range(_FIRST_NODES):
         try:
@@ -289,7 +291,7 @@ def _maker_comment(document: Document) -> str | None:
 
 
 def add_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
-    """Adds the pages before and after this one and its date, where the head does not name them but the page does."""
+    """Add previous and next page and date from the body if the head does not have them."""
     body = document.body
     found: dict[str, object] = {}
     for generator in generators if body is not None else ():
@@ -297,12 +299,12 @@ def add_neighbours(metadata: Metadata, document: Document, generators: Sequence[
             day = body.select_one(generator.modified)
             if day is not None and (date := iso_date(day.attr("datetime") or day.text)):
                 found["modified"] = date
-        for way, selector in (("previous", generator.previous), ("next", generator.next)):
-            if not selector or way in metadata.fields or way in found:
+        for direction, selector in (("previous", generator.previous), ("next", generator.next)):
+            if not selector or direction in metadata.fields or direction in found:
                 continue
             anchor = body.select_one(selector) if body is not None else None
             if anchor is not None and (url := document.absolute(anchor.attr("href"))):
-                found[way] = url
+                found[direction] = url
     return replace(metadata, fields={**metadata.fields, **found}) if found else metadata
 
 
@@ -322,7 +324,7 @@ def _fields(
     neighbours: dict[str, str],
 ) -> dict[str, object]:
     texts = linked.texts
-    # OpenGraph's author is often the address of a profile.
+    # OpenGraph's author is often a profile URL.
     named = (author_names(authors.get(name) or [meta[name]]) for name in _AUTHOR if name in meta)
     found: dict[str, object] = {
         "description": _first(meta, _DESCRIPTION) or texts.get("description"),
@@ -335,7 +337,9 @@ def _fields(
     }
     if neighbours:
         urls = Resolver(document.base, document.tree.encoding)
-        found |= {way: urls[neighbours[way]] for way in ("previous", "next") if way in neighbours}
+        found |= {
+            direction: urls[neighbours[direction]] for direction in ("previous", "next") if direction in neighbours
+        }
     return {name: value for name, value in found.items() if value}
 
 
@@ -344,7 +348,7 @@ def _language(document: Document, meta: dict[str, str]) -> str | None:
     named = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
     for language in (named, *[meta[name].strip() for name in _LANGUAGES if name in meta]):
         if _LANGUAGE.fullmatch(language):
-            return language.replace("_", "-")  # OpenGraph's way
+            return language.replace("_", "-")  # as OpenGraph writes it
     return None
 
 
@@ -369,3 +373,51 @@ def _first_date(meta: dict[str, str], names: Iterable[str]) -> str | None:
         if (value := meta.get(name)) and (date := iso_date(value)):
             return date
     return None
+
+
+_IMMEDIATE: Final = 1  # seconds; a longer delay leaves time to read
+# "Redirecting to https://example.com/new… If you are not redirected, click here." and similar, in any language.
+_MAX_REFRESH_TEXT: Final = 200
+_URL: Final = re.compile(r"https?://\S+")
+
+
+def refresh_target(document: Document) -> str | None:
+    """The normalised target of an immediate meta refresh; `None` if the page has other content.
+
+    Remove scripts and styles of the body before, since their text is not content.
+    """
+    found = declared_refresh(document)
+    if found is None or found[0] > _IMMEDIATE:
+        return None
+    target = found[1]
+    try:
+        if target == normalize(document.url):
+            return None  # It reloads itself.
+    except InvalidUrl:
+        return None
+    body = document.body
+    return None if body is not None and _has_other_content(body, document.base, target) else target
+
+
+def declared_refresh(document: Document) -> tuple[int, str] | None:
+    """The delay in seconds and the normalised target of the first meta refresh."""
+    for element in document.head:
+        if element.tag == "meta" and (element.attr("http-equiv") or "").strip().lower() == "refresh":
+            content = element.attr("content") or ""
+            found = parse_refresh(content)
+            if found is not None and element.closest("noscript, template") is None:  # applies without scripts only
+                url = document.absolute(content[found.start : found.end])
+                return None if url is None else (found.seconds, url)
+    return None
+
+
+def _has_other_content(body: Element, base: str, target: str) -> bool:
+    for anchor in body.find_all("a", href=True):
+        try:
+            if normalize(anchor.attr("href") or "", base) != target:
+                return True
+        except InvalidUrl:
+            return True
+    if body.find(["img", "pre", "table", "form", "video", "ul", "ol"]) is not None:
+        return True
+    return len(_URL.sub("", " ".join(body.text.split()))) > _MAX_REFRESH_TEXT

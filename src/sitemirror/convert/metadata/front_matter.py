@@ -1,4 +1,4 @@
-"""YAML front matter that a page cannot break out of: every text is a double-quoted scalar."""
+"""YAML front matter, with every text as a double-quoted scalar so that no page can break out of it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from sitemirror.model import Page
 from sitemirror.text import UNPRINTABLE
 
-# Valid in JSON strings, but not in YAML. What cannot be seen is escaped as well: this is the block people look at.
+# Valid in JSON strings, but not in YAML. Invisible characters are escaped, too, since people read this block.
 _NOT_IN_YAML: Final = re.compile(f"{UNPRINTABLE.pattern}|[\ufffe\uffff]")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_EMPTY: Final = "---\n---\n"  # A page in a file may have neither title nor address.
+_EMPTY: Final = "---\n---\n"  # A local file may have neither title nor URL.
 _URL_LINE: Final = re.compile(rb"^url:[ \t]+(\S.*?)[ \t\r]*$")
 
 
 def front_matter(page: Page) -> str:
-    """The YAML block of `page`: title and url first, then what else the page says of itself."""
+    """The YAML block of `page`: title and url first, then its other metadata."""
     lines = ["---"]
     if page.title:
         lines.append(f"title: {_scalar(page.title)}")
@@ -31,7 +31,7 @@ def front_matter(page: Page) -> str:
 
 
 def with_front_matter(page: Page) -> str:
-    """The page as it is saved: front matter, a blank line, the Markdown; no empty front matter."""
+    """The page as it is saved: front matter (unless empty), a blank line, the Markdown."""
     head = front_matter(page)
     if head == _EMPTY:
         return page.markdown
@@ -39,11 +39,11 @@ def with_front_matter(page: Page) -> str:
 
 
 def read_front_matter_url(head: bytes) -> str | None:
-    """The url that a saved file names; `None` if the bytes do not begin with front matter that has one."""
+    """Read the url from the front matter of a saved file; `None` if it has none."""
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if lines[0].rstrip() != b"---":
         return None
-    # The last line may be cut off, so it counts for nothing.
+    # The last line may be truncated, so it is ignored.
     for line in lines[1:-1]:
         if line.rstrip() == b"---":
             return None
@@ -64,7 +64,7 @@ def _value(value: object) -> str:
 
 def _scalar(text: str) -> str:
     if text.isascii() and text.isprintable():
-        # Nearly every value; nothing else of it needs an escape.
+        # Nearly every value; no other character needs an escape.
         text = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{text}"'
     quoted = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
@@ -85,6 +85,6 @@ def _read_scalar(raw: bytes) -> str | None:
     except ValueError:
         return None
     if text.startswith("'"):
-        # Somebody's editor has rewritten the block.
+        # rewritten by an editor
         return text[1:-1].replace("''", "'") or None if len(text) > 1 and text.endswith("'") else None
     return text

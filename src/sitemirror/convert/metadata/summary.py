@@ -1,7 +1,6 @@
-"""Facts that are read of a page without converting it: for crawls that keep HTML, and for the mirror index.
+"""Read facts of a page without converting it: for HTML copies and the mirror index.
 
-The tree stays as it is, so the same parse serves whatever comes after. A page cannot make the answer large: every
-text and every list has a limit.
+The tree is not modified, so the same parse serves later steps. Every text and list is bounded in size.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import Final, NamedTuple
 
 from turbohtml import Element, Namespace, Node, PlainText, Text
 
-from sitemirror.convert.document import Document, parse
+from sitemirror.convert.document import Document, parse_html
 from sitemirror.convert.hidden.characters import one_line
 from sitemirror.model import PageMeta
 from sitemirror.urls import InvalidUrl, normalize
 
 
 class Description(NamedTuple):
-    """`None` where the page says nothing."""
+    """Title, canonical URL and refresh of a page; `None` where it has none."""
 
     title: str | None
     canonical: str | None
@@ -28,7 +27,7 @@ class Description(NamedTuple):
 
 
 def describe(document: Document) -> Description:
-    """Title, canonical URL and refresh as a conversion gives them. May remove scripts from the tree."""
+    """Read title, canonical URL and refresh as a conversion does; may remove scripts from the tree."""
     title: str | None = None
     canonical: str | None = None
     for element in document.head:
@@ -40,23 +39,23 @@ def describe(document: Document) -> Description:
             if canonical is None and "canonical" in (element.attr("rel") or "").lower().split():
                 canonical = element.attr("href") or None
         elif tag == "meta" and "refresh" in (element.attr("http-equiv") or "").lower():
-            return _from_everything(document)
-    return _from_everything(document) if title is None else Description(title, document.absolute(canonical), None)
+            return _describe_fully(document)
+    return _describe_fully(document) if title is None else Description(title, document.absolute(canonical), None)
 
 
-def _from_everything(document: Document) -> Description:
-    """For the few pages that forward, or whose title is nowhere but in a heading or in some program's words."""
-    from sitemirror.convert.page import describe_document  # It loads the whole conversion.
+def _describe_fully(document: Document) -> Description:
+    """Describe the few pages that redirect, or whose title is only in a heading or in other metadata."""
+    from sitemirror.convert.page import describe_document  # loads the whole conversion
 
     page = describe_document(document)
     return Description(page.title, page.canonical, page.refresh)
 
 
 MAX_HEADINGS: Final = 100
-"""Of each level. More of them are a page's body in the wrong element."""
+"""Headings of each level; a page with more has its body in the wrong element."""
 
 MAX_HEADING: Final = 500
-"""Characters."""
+"""Characters of a heading."""
 
 MAX_LANGUAGES: Final = 200
 
@@ -66,16 +65,16 @@ _MAX_LANGUAGE: Final = 40
 _MAX_ANCHORS: Final = 8
 
 _PERMALINKS: Final = frozenset("¶#§⚓∞🔗\uf0c1")
-# What no reader sees, and what only those see whose browser cannot show the real thing.
+# Elements that are not rendered, and fallbacks for browsers without support.
 _NO_TEXT: Final = ("script", "style", "template", "head", "title", "select", "datalist", "textarea")
 _INSTEAD: Final = ("noscript", "noframes", "iframe", "object", "canvas", "video", "audio")
 _UNSEEN: Final = frozenset((*_NO_TEXT, *_INSTEAD))
-# What the library's own rendering of text leaves out as well.
+# without those that the parser's text rendering leaves out, too
 _RENDERED: Final = tuple(_UNSEEN - {"script", "style", "template", "head", "title"})
 _COUNTED: Final = (*_RENDERED, "tr", "ol")
 _AS_TEXT: Final = PlainText(bullet="", layout="strict")
-_MAX_LAID_OUT: Final = 10_000_000  # characters: it fills up the cells of a table with blanks, as wide as the widest
-# Elements that do not end a word: "H<sub>2</sub>O" is one.
+_MAX_LAID_OUT: Final = 10_000_000  # characters: the text rendering pads table cells to the widest one
+# Elements that do not end a word: "H<sub>2</sub>O" is one word.
 _LETTERS: Final = ("b", "big", "em", "font", "i", "mark", "s", "small", "strike", "strong", "sub", "sup", "tspan", "u")
 _PHRASES: Final = ("a", "abbr", "acronym", "cite", "code", "data", "del", "dfn", "ins", "q", "ruby", "span", "time")
 _TYPED: Final = ("bdi", "bdo", "kbd", "nobr", "rb", "samp", "tt", "var", "wbr")
@@ -83,17 +82,17 @@ _WITHIN_WORDS: Final = frozenset((*_LETTERS, *_PHRASES, *_TYPED))
 
 
 def page_meta(html: bytes, *, url: str, charset: str | None = None) -> PageMeta:
-    """Reads a page that nobody has parsed yet. `charset` is what the Content-Type header said."""
-    return read_page_meta(parse(html, url=url, charset=charset), len(html))
+    """Parse and read a page; `charset` is the one in the Content-Type header."""
+    return read_page_meta(parse_html(html, url=url, charset=charset), len(html))
 
 
 def read_page_meta(document: Document, size: int) -> PageMeta:
-    """Reads a parsed page, which was of so many bytes, and leaves it as it is."""
-    head = _Head(document.base)
+    """Read a parsed page of `size` bytes without modifying it."""
+    head = _HeadReader(document.base)
     for element in document.head:
         head.take(element)
     body = document.body
-    if body is None:  # A frameset has nothing to read.
+    if body is None:  # a frameset
         return head.meta((), (), 0)
     levels: dict[str, list[str]] = {"h1": [], "h2": []}
     for heading in body.iter_elements(("h1", "h2")):
@@ -104,8 +103,8 @@ def read_page_meta(document: Document, size: int) -> PageMeta:
 
 
 @dataclass(slots=True)
-class _Head:
-    """Metadata read from the head so far. The first value counts, except for robots, whose rules add up."""
+class _HeadReader:
+    """Metadata read from the head so far; the first value counts, except that robots rules add up."""
 
     base: str
     title: str | None = None
@@ -159,7 +158,7 @@ class _Head:
 
 
 def _heading(heading: Element) -> str:
-    """A heading's words, without the sign that links to the heading itself."""
+    """The text of a heading without its permalink sign."""
     text = heading.text
     for anchor in islice(heading.iter_elements("a"), _MAX_ANCHORS):
         sign = anchor.text.strip()
@@ -175,11 +174,11 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _words(body: Element, size: int) -> int:
-    """Words that a reader sees, by white space, in a page of so many bytes."""
+    """Count the visible words of a page of `size` bytes, separated by white space."""
     hides = body.select_one("[hidden]") is not None
     rows = 0
     has_numbers = False
-    for element in body.iter_elements(_COUNTED):  # Walking the tree once takes longer than all that is done here.
+    for element in body.iter_elements(_COUNTED):  # one walk for everything: walking costs more than the loop
         tag = element.tag
         if tag == "tr":
             rows += 1
@@ -187,7 +186,7 @@ def _words(body: Element, size: int) -> int:
             has_numbers = True
         else:
             return _words_one_by_one(body, hides)
-    # Its text and the start tags of its cells are all from those bytes, so that most pages need no more counting.
+    # Text and start tags of cells are part of those bytes, so most pages need no further counting.
     if hides or rows * size > _MAX_LAID_OUT < rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))):
         return _words_one_by_one(body, hides)
     numbers = len(body.select("ol > li")) if has_numbers else 0
@@ -195,9 +194,9 @@ def _words(body: Element, size: int) -> int:
 
 
 def _words_one_by_one(body: Element, hides: bool) -> int:
-    """Counts words without the library's layout. A block-level element ends the word before it."""
+    """Count words without the parser's layout; a block-level element ends the word before it."""
     pieces: list[str] = []
-    here, end = iter(body), ""  # what is being read, and what stands behind it
+    here, end = iter(body), ""  # current iterator, and the separator after it
     around: list[tuple[Iterator[Node], str]] = []
     while True:
         for node in here:

@@ -1,1 +1,1 @@
-"""Renders a converted tree as Markdown."""
+"""Render a converted tree as Markdown."""

@@ -1,4 +1,4 @@
-"""Finds code in rendered Markdown, and normalises blanks and blank lines outside of it."""
+"""Find code in rendered Markdown, and normalise blanks and blank lines outside of it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from collections.abc import Callable
 from typing import Final
 
 _FENCE: Final = re.compile(r"^(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] )*+(`{3,}+|~{3,}+)(.*)$", re.M)
-_TICKS: Final = re.compile("``*+").finditer  # It begins with the sign itself, so it is found fast.
-_FENCING_TICKS: Final = re.compile("`(?=``)`*+").finditer  # One character in front is found faster than three.
+_TICKS: Final = re.compile("``*+").finditer  # begins with a literal, which is fast
+_FENCING_TICKS: Final = re.compile("`(?=``)`*+").finditer  # one literal character first is faster than three
 _NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
-# It looks back from the entity's end, since a pattern that begins with a text is found many times faster.
+# Looks back from the end of the entity, since patterns that begin with a literal are many times faster.
 _NBSP_IN_WORDS: Final = re.compile(r"&#160;(?<=[\w.,:;)\]]&#160;)(?:&#160;)*+(?= ?\w)")
-# Where they keep nothing together: after the last word, and one alone before the first. What would then be read as the
-# sign of a list, a rule or a definition keeps them.
+# Spaces at the ends of a line have no effect, and are removed unless the line would then be a list, rule or definition.
 _NBSP_AT_END: Final = re.compile(r"(?:[ \xa0]*+&#160;)++[ \xa0]*+(?=\\?\Z)")
 _NO_SIGN: Final = re.compile(r"(?=.*[^\W_])(?!\s*[0-9]{1,9}[.)]\Z).*[^\s\\|+-](?<!\]:)", re.S).fullmatch
 _NBSP_AT_START: Final = re.compile(r"([ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)]) )?)&#160; ?(?=[^\W\d_])").match
-# The other spaces of Unicode, which the renderer spells out in headings: behind a chapter's number, around a dash.
+# Other Unicode spaces, which the renderer writes as entities in headings: after a chapter's number, around a dash.
 _WIDE_SPACE_IN_WORDS: Final = re.compile(r"(?<=[^\s\\])&#(5760|819[2-9]|820[0-2]|8239|8287|12288);(?=\S)")
 _SPACES: Final = ("&#160;", "\xa0 |", "&#81", "&#82", "&#12288;", "&#5760;")
-_BLANK_LINES: Final = re.compile(r"\n\n\n+")  # found fast, since it begins with what it is
+_BLANK_LINES: Final = re.compile(r"\n\n\n+")  # begins with a literal, which is fast
 
 
 class CodeTracker:
-    """The code spans of the line that is being read, from its beginning to where one has got."""
+    """The code spans of the current line, for a text that is read from left to right."""
 
     __slots__ = ("_escaped", "_here", "_text", "_ticks", "_unsure")
 
@@ -37,7 +36,7 @@ class CodeTracker:
         self._unsure = False
 
     def is_code(self, place: int) -> bool:
-        """True if `place`, further on than the last one, may stand in code."""
+        """True if `place`, after all earlier ones, may be in code."""
         text = self._text
         begin = text.rfind("\n", self._here, place) + 1
         if begin:
@@ -48,23 +47,23 @@ class CodeTracker:
             self._escaped += passed.count("\\`")
             self._unsure = self._unsure or "``" in passed or "\\\\`" in passed
         self._here = place
-        if self._escaped:  # They begin no code, but may end some that ends with a backslash.
+        if self._escaped:  # Escaped backticks begin no code, but may end code that ends with a backslash.
             return self._unsure or self._escaped < self._ticks
         return self._unsure or self._ticks % 2 == 1
 
 
 def collapse_blank_lines(text: str) -> str:
-    """`text` with one blank line at most between two others, but for code."""
+    """Collapse several blank lines outside of code to one."""
     return map_outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
 
 
 def plain_spaces(text: str) -> str:
-    """`text` with unusual spaces as they are, where they keep words together; at a text's ends they say nothing."""
+    """Replace entities of spaces by the characters between words; remove them at the ends of lines."""
     return map_outside_code(text, _plain_spaces_in_lines)
 
 
 def _plain_spaces_in_lines(text: str) -> str:
-    lines: set[tuple[int, int]] = set()  # the few that have any
+    lines: set[tuple[int, int]] = set()  # the few lines that have any
     for sign in _SPACES:
         here = text.find(sign)
         while here >= 0:
@@ -87,7 +86,7 @@ def _plain_spaces_in_line(line: str) -> str:
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
     if has_entity:
         line = _without_outer_spaces(line)
-    if "&#" not in line or "`" in line:  # Code may speak of the entity.
+    if "&#" not in line or "`" in line:  # The entity may be part of code.
         return line
     line = _WIDE_SPACE_IN_WORDS.sub(lambda space: chr(int(space[1])), line)
     return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
@@ -104,7 +103,7 @@ def _without_outer_spaces(line: str) -> str:
 
 
 def map_outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with what is no code block changed."""
+    """Apply `change` to the text outside of code blocks."""
     pieces: list[str] = []
     done = 0
     for start, end in code_fences(text):
@@ -114,7 +113,7 @@ def map_outside_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def code_fences(text: str) -> list[tuple[int, int]]:
-    """The start and end of each fenced code block."""
+    """Find start and end of each fenced code block."""
     if "~" not in text or "~~~" not in text:
         return _blocks(text)
     found: list[tuple[int, int]] = []
@@ -132,7 +131,7 @@ def code_fences(text: str) -> list[tuple[int, int]]:
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
-    """The fenced blocks of a text without tildes: three backticks are never text, and as many close them."""
+    """Find the fenced blocks of a text without tildes, by runs of three or more backticks."""
     found: list[tuple[int, int]] = []
     start = length = 0
     for run in _FENCING_TICKS(text):
@@ -148,7 +147,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
 
 
 class CodeSpans:
-    """Finds the ends of code spans in a paragraph; its backticks are read once."""
+    """Find the ends of code spans in a paragraph; its backticks are read once."""
 
     __slots__ = ("_runs", "_text")
 
@@ -157,7 +156,7 @@ class CodeSpans:
         self._runs: dict[int, list[int]] | None = None
 
     def end(self, start: int, end: int) -> int:
-        """The end of the code that the backticks from `start` to `end` open, or theirs if they open none."""
+        """The end of the code span opened by the backticks from `start` to `end`; `end` if there is none."""
         if self._runs is None:
             self._runs = {}
             for run in _TICKS(self._text):

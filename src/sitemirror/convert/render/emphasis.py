@@ -1,8 +1,8 @@
-"""Fixes emphasis and code spans for which the renderer falls back on HTML tags.
+"""Fix emphasis and code spans for which the renderer falls back on HTML tags.
 
-In the tree: elements that show nothing are removed and nested or split emphasis is simplified, so that Markdown which
-is rendered and converted again is the same. In the text: stars and tildes replace tags where CommonMark reads them the
-same, which is every emphasis with a letter beyond ASCII in it.
+In the tree, elements without effect are removed and nested or split emphasis is simplified, so that converting the
+rendered Markdown again gives the same Markdown. In the text, stars and tildes replace tags where CommonMark reads them
+the same; the renderer writes tags for all emphasis with non-ASCII letters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EMPHASIS: Final = (*_SLANTED, *_STRONG)
 _STRUCK: Final = ("del", "s", "strike")
 _SPLIT: Final = (*_EMPHASIS, *_STRUCK)
 _CODE: Final = ("code", "kbd", "samp", "tt")
-# What Markdown has no sign for.
+# Elements without Markdown syntax.
 _NEUTRAL: Final = frozenset(
     (
         "abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "font", "ins", "mark", "small", "span", "sub",
@@ -33,16 +33,16 @@ _NEUTRAL: Final = frozenset(
 )  # fmt: skip
 _BLOCKS: Final = ("blockquote", "div", "dl", "li", "ol", "p", "pre", "section", "table", "ul")
 _ENDS_LABEL: Final = re.compile(r"[^\[\]]*\]:")
-_MOST: Final = 20  # elements around emphasis that are looked at
+_MOST: Final = 20  # ancestors of emphasis that are searched
 
 
 def join_split_code(element: Element) -> int:
-    """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
+    """Join adjacent code elements; returns the number of joins."""
     return _join(element, _CODE)
 
 
 def write_code_as_tag(element: Element) -> int:
-    """Writes code as a tag that would make its link the definition of one: `[…]:` counts for more than code does."""
+    """Write code as a tag in links that would be read as definitions (`[…]:`)."""
     found = [code for code in element.select("a > code") if _ENDS_LABEL.match(code.text) and code.find("*") is None]
     opening, closing = TAG_MARKERS["code"]
     for code in found:
@@ -53,18 +53,18 @@ def write_code_as_tag(element: Element) -> int:
 
 
 def fix_emphasis(element: Element) -> int:
-    """Leaves nothing beside emphasis or in it that keeps its signs from being read. The number of changes."""
-    bared = _unwrap_neutral(element)
-    return bared + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
+    """Simplify emphasis so that its delimiters are recognised; returns the number of changes."""
+    unwrapped = _unwrap_neutral(element)
+    return unwrapped + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
 
 
 def end_emphasis_at_breaks(element: Element) -> int:
-    """Ends emphasis with its line, and lets it begin again on the next one. The number of line breaks."""
+    """Split emphasis at line breaks; returns their number."""
     breaks = [(br, top) for br in element.iter_elements("br") if (top := _emphasis_around(br)) is not None]
-    for br, top in reversed(breaks):  # from the last one, so that each moves no more than its own line
+    for br, top in reversed(breaks):  # from the last one, so that each moves only its own line
         end = top.parent
         while end is not None and isinstance(around := br.parent, Element) and around is not end:
-            is_first = br.previous_sibling is None  # To count what is left would take as long as it is, for each line.
+            is_first = br.previous_sibling is None  # `len` would take quadratic time.
             after = Element(around.tag, None, list(br.next_siblings))
             around.insert_after(br)
             if len(after):
@@ -75,7 +75,7 @@ def end_emphasis_at_breaks(element: Element) -> int:
 
 
 def _emphasis_around(br: Element) -> Element | None:
-    """The outermost emphasis that a line break stands in, with nothing else between them that would be split."""
+    """The outermost emphasis around a line break, with only inline elements in between."""
     found = None
     here = br.parent
     for _level in range(_MOST):
@@ -87,17 +87,17 @@ def _emphasis_around(br: Element) -> Element | None:
 
 
 def unnest_emphasis(element: Element) -> int:
-    """Takes emphasis out that is the third around its text, and shows no more than one around it does. The number."""
+    """Unwrap emphasis nested three deep that repeats an outer one; returns the number."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
 
 
 def unnest_unlike_emphasis(element: Element) -> int:
-    """Unnests emphasis like `unnest_emphasis`, but keeps doubled emphasis, which can be written."""
+    """Unnest emphasis like `unnest_emphasis`, except doubled emphasis, which can be written."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and not _is_twice(part)])
 
 
 def drop_emphasis_in_tables(element: Element) -> int:
-    """Takes the emphasis out of tables, and leaves its words. How much there was."""
+    """Unwrap all emphasis in tables; returns the number."""
     return _unwrap([part for part in element.iter_elements(_SPLIT) if part.closest("table") is not None])
 
 
@@ -108,9 +108,9 @@ def _unwrap(parts: list[Element]) -> int:
 
 
 def _unwrap_neutral(element: Element) -> int:
-    """Takes elements away that stand between emphasis and the text beside it or in it. Their number."""
-    taken = 0
-    holders: set[Node] = set()  # of blocks: asking one takes as long as it is
+    """Unwrap elements without Markdown syntax next to or in emphasis; returns their number."""
+    count = 0
+    holders: set[Node] = set()  # elements that contain blocks; a cache, since searching each takes as long as it is
     for part in list(element.iter_elements(_SPLIT)):
         for _time in range(_MOST):
             near = [part.previous_sibling, part.next_sibling, part.parent]
@@ -120,8 +120,8 @@ def _unwrap_neutral(element: Element) -> int:
                 break
             for node in dict.fromkeys(neutral):
                 node.unwrap()
-            taken += len(neutral)
-    return taken
+            count += len(neutral)
+    return count
 
 
 def _is_neutral(node: Node | None, holders: set[Node]) -> TypeGuard[Element]:
@@ -134,11 +134,11 @@ def _is_neutral(node: Node | None, holders: set[Node]) -> TypeGuard[Element]:
 
 
 def _join(element: Element, tags: tuple[str, ...]) -> int:
-    """Makes one of what is cut in pieces that mean the same, without anything between them. The number of cuts."""
+    """Join adjacent elements of the same meaning; returns the number of joins."""
     joined = 0
     for part in list(element.iter_elements(tags)):
         if not isinstance(part.next_sibling, Element) or _has_break(part):
-            continue  # What ends a line ends its emphasis as well.
+            continue  # Emphasis ends at line breaks.
         while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag in tags:
             if _has_break(after):
                 break
@@ -153,8 +153,8 @@ def _has_break(part: Element) -> bool:
 
 
 def _free_spaces(element: Element) -> int:
-    """Takes blanks out of the ends of emphasis, which can neither begin nor end with one. The number of ends."""
-    freed = 0
+    """Move blanks at the ends of emphasis out of it; returns the number of ends."""
+    moved = 0
     for part in list(element.iter_elements(_EMPHASIS)):
         if not len(part):
             continue
@@ -162,12 +162,12 @@ def _free_spaces(element: Element) -> int:
         if isinstance(first, Text) and (size := len(first.data) - len(first.data.lstrip())):
             part.insert_before(Text(first.data[:size]))
             first.data = first.data[size:]
-            freed += 1
+            moved += 1
         if isinstance(last, Text) and (size := len(last.data.rstrip())) < len(last.data):
             part.insert_after(Text(last.data[size:]))
             last.data = last.data[:size]
-            freed += 1
-    return freed
+            moved += 1
+    return moved
 
 
 def _is_nested(part: Element) -> bool:
@@ -180,14 +180,14 @@ def _is_twice(part: Element) -> bool:
     around = part.parent
     if not isinstance(around, Element) or (around.tag in _SLANTED) != (part.tag in _SLANTED):
         return False
-    if part.previous_sibling is not None or part.next_sibling is not None:  # To count would take as long as it is deep.
+    if part.previous_sibling is not None or part.next_sibling is not None:  # `len` would take quadratic time.
         return False
     outermost = deque(_around(part), maxlen=1)[0].parent
     return not isinstance(outermost, Element) or outermost.tag not in ("td", "th")
 
 
 def _around(part: Element) -> Iterator[Element]:
-    """The inline elements around emphasis, from the inside."""
+    """Yield the inline elements around emphasis, from the inside."""
     around = part.parent
     for _level in range(_MOST):
         if not isinstance(around, Element) or (
@@ -201,21 +201,20 @@ def _around(part: Element) -> Iterator[Element]:
 _STARS: Final = {"em": "*", "strong": "**", "s": "~~", "del": "~~", "strike": "~~"}
 _SIGNS: Final = ("*", "**", "~~")
 _OPENING: Final = re.compile(r"<(?:em|strong|s|del|strike)>").search
-# An escape, backticks, a tag: nothing else can be one of these or hide one. Every one begins with a character of its
-# own: so they are found ten times faster.
+# Escapes, backticks and tags: the only tokens that matter here. Each begins with a literal, which is ten times faster.
 _TOKEN: Final = re.compile(r"\\.|``*+|<(/?)(em|strong|s|del|strike)>", re.S).search
 
 
 def tags_to_stars(text: str) -> str:
-    """`text` with stars for tags, wherever they mean the same by CommonMark's rules. Escapes are still in place."""
-    # One character is found ten times faster than a tag, and most pages do not have it.
+    """Replace tags by stars where CommonMark reads them the same; call it before removing escapes."""
+    # most pages; one character is found ten times faster than a tag
     if "<" not in text or _OPENING(text) is None:
         return text
     return map_outside_code(text, _stars_in_lines)
 
 
 def _stars_in_lines(text: str) -> str:
-    """Line by line: emphasis that goes on past a hard break keeps its tags."""
+    """Process line by line; emphasis across a hard break keeps its tags."""
     pieces: list[str] = []
     done = 0
     while (found := _OPENING(text, done)) is not None:
@@ -229,12 +228,12 @@ def _stars_in_lines(text: str) -> str:
 
 def _stars_in_line(text: str) -> str:
     code = CodeSpans(text)
-    open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, where it begins and ends, the signs open there
+    open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, start, end, delimiters open there
     open_signs: frozenset[str] = frozenset()
     known_up_to = 0
     edits: list[tuple[int, int, str]] = []
-    begun: dict[int, str] = {}  # the signs that stand for opening tags, by where those begin
-    ended: dict[int, str] = {}  # and for closing ones, by where those end
+    begun: dict[int, str] = {}  # delimiters of opening tags, by position
+    ended: dict[int, str] = {}  # delimiters of closing tags, by end position
     here = 0
     while (token := _TOKEN(text, here)) is not None:
         start, here = token.span()
@@ -250,7 +249,7 @@ def _stars_in_line(text: str) -> str:
             _, opening, inside, around = open_tags.pop()
             around = around.union([_STARS[outer] for outer, *_ in open_tags])
             sign = _STARS[name]
-            # Right behind others stars would mingle with them; underscores do not.
+            # Stars right after stars would form one run; underscores do not.
             beside = ended.get(opening, "")
             outer = open_tags[-1][0] if open_tags and open_tags[-1][2] == opening else ""
             if beside[-1:] == "*" or outer == "strong":
@@ -269,7 +268,7 @@ def _stars_in_line(text: str) -> str:
 
 
 def _open_signs(known: frozenset[str], text: str, start: int, end: int) -> frozenset[str]:
-    """The signs of the emphasis that the renderer has begun and not ended by `end`, as far as counting them tells."""
+    """Estimate the delimiters that are open at `end` by counting."""
     return known.symmetric_difference([sign for sign in _SIGNS if text.count(sign, start, end) % 2])
 
 
@@ -283,10 +282,10 @@ def _can_mark(
     within: tuple[str, str] = ("", ""),
     around: frozenset[str] = frozenset(),
 ) -> bool:
-    """True if signs in place of two tags would open and close, with no other so near that they would mingle.
+    """True if delimiters in place of two tags would open and close without joining others.
 
-    `within` are the signs of emphasis that begins or ends with it, `around` those of emphasis that it stands in: within
-    a word, a sign ends emphasis of its kind before it begins any.
+    `within` are the delimiters of emphasis with the same start or end, `around` those of outer emphasis: within a word,
+    a delimiter closes emphasis of its kind before it opens any.
     """
     mark = sign[0]
     first, last = within[0][:1] or text[inside : inside + 1], within[1][-1:] or text[closing - 1 : closing]
@@ -309,13 +308,13 @@ def _can_mark(
 
 
 def _ends_with_tag(text: str, start: int, end: int) -> bool:
-    """True if the bracket at the end is a tag's: an opening one of the text's own has an escape."""
+    """True if a bracket ends a tag: literal opening brackets are escaped."""
     opening = text.rfind("<", start, end)
     return opening >= 0 and text[opening - 1] != "\\"
 
 
 def _is_escaped(text: str, place: int) -> bool:
-    """True if a sign of the text's own stands there, which mingles with no other."""
+    """True if an escaped character is there, which joins no run."""
     start = place
     while start and text[start - 1] == "\\":
         start -= 1
@@ -323,7 +322,7 @@ def _is_escaped(text: str, place: int) -> bool:
 
 
 def _flanks(outside: str, within: str) -> bool:
-    """True if stars between the two belong to what is within."""
+    """True if stars between the two belong to inner emphasis."""
     if _is_blank(within):
         return False
     return not _is_mark(within) or _is_blank(outside) or _is_mark(outside)
@@ -334,5 +333,5 @@ def _is_blank(char: str) -> bool:
 
 
 def _is_mark(char: str) -> bool:
-    # A mark of our own will be a tag, or begin with another sign.
+    # Markers become tags or begin with punctuation.
     return char != "" and (category(char)[0] in "PS" or is_marker(char))

@@ -1,8 +1,8 @@
-"""Removes the backslash escapes that a paragraph does not need.
+"""Remove the backslash escapes that a paragraph does not need.
 
-The renderer escapes every sign that could mean something somewhere. Whether it does depends on its neighbours and on
-what else stands in the paragraph, by the rules of CommonMark: `snake\\_case` says no more than `snake_case`.
-A paragraph is one line here, or several that end in a hard break, since the renderer never wraps.
+The renderer escapes every character that could be syntax in some context. By CommonMark, this depends on its neighbours
+and on the rest of the paragraph: `snake\\_case` means the same as `snake_case`. A paragraph is one line, or several
+with hard breaks, since the renderer never wraps.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from typing import Final
 
 from sitemirror.convert.render.code_ranges import CodeSpans, CodeTracker, code_fences
 
-# A tag of raw HTML, as CommonMark has it.
+# A raw HTML tag by CommonMark.
 _TAG: Final = (
     r"<(?:[A-Za-z][A-Za-z0-9-]*+(?:\s++[a-zA-Z_:][a-zA-Z0-9:._-]*+"
     r"(?:\s*+=\s*+(?:[^\"'=<>`\x00-\x20]++|'[^']*+'|\"[^\"]*+\"))?+)*+\s*+/?+|/[A-Za-z][A-Za-z0-9-]*+\s*+)>"
 )
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
-# Tokens that are no text: a sign that is escaped, backticks, a bracket with what a link leads to
-# behind it, a tag or autolink. Every one begins with a character of its own: so they are found ten times faster.
+# Tokens that are not text: escapes, backticks, brackets with link destinations, tags, autolinks. Each begins with a
+# literal, which is ten times faster.
 _SPECIAL: Final = (
     r"\\.|``*+|\[|\](?:\((?:<(?:[^<>\n\\]++|\\.)*+>|(?:[^\s()\\<]++|\\.|\((?:[^\s()\\]++|\\.)*+\))*+)"
     r"(?:\s++\"(?:[^\"\\]++|\\.)*+\")?+\))?+|<[^\s<>]++>"
 )
 _ANY_TOKEN: Final = re.compile(_SPECIAL).search
-_ANY_TOKEN_OR_SIGN: Final = re.compile(rf"{_SPECIAL}|\*|_|~").search  # where signs that are not escaped count as well
+_ANY_TOKEN_OR_SIGN: Final = re.compile(rf"{_SPECIAL}|\*|_|~").search  # with delimiters that are not escaped
 _MAYBE_TAG: Final = re.compile(
     rf"{_TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
-    # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
+    # By CommonMark only complete tags count; some renderers are less strict about these.
     r"</?(?:script|style|iframe|object|embed|svg|math|form|input|button|meta|link|base|img|video|audio|textarea|select|"
     r"template|frame|frameset)\b",
     re.I,
 )
 _ESCAPE: Final = re.compile(r"\\(.)")
-_LONGEST_TAG: Final = 1000  # characters, of what is text and looks like one
+_LONGEST_TAG: Final = 1000  # characters of text that looks like a tag
 _OPENS_BLOCK: Final = re.compile(r"<[A-Za-z/]")
-# What follows a sign at the beginning of a line where it makes the line a heading, an underline or an item.
+# Text after a character at the beginning of a line that makes it a heading, an underline or an item.
 _FIRST: Final = {
     "#": re.compile(r"#*+(?:\s|\Z)"),
     "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
-_QUESTIONABLE: Final = frozenset("*_[]~#=+.)\\-")  # what a first look does not settle
+_QUESTIONABLE: Final = frozenset("*_[]~#=+.)\\-")  # depends on the paragraph
 _IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").finditer
 _ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
-_MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
-_DIGITS: Final = 9  # that the number of an item has at most
-_FENCE_LENGTH: Final = 6  # of three escaped signs
+_MOST: Final = 500_000  # characters of paragraphs that are parsed; a limit for abnormal pages
+_DIGITS: Final = 9  # of the number of an item, at most
+_FENCE_LENGTH: Final = 6  # three escaped characters
 _TASK: Final = (" ", "x", "X")
 
 
 def drop_needless_escapes(text: str) -> str:
-    """`text` without the escapes that change nothing."""
-    # Nearly all escapes can go for their neighbours' sake alone. Others are in question: the whole paragraph decides.
+    """Remove the escapes that have no effect."""
+    # Most escapes are needless by their neighbours alone. For others the whole paragraph decides.
     ends: dict[int, int] = {}
     dropped, questions = _sort_escapes(text, ends)
     if not questions:
@@ -85,10 +85,10 @@ def drop_needless_escapes(text: str) -> str:
 
 
 def _sort_escapes(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
-    """The escapes outside code that change nothing by their neighbours, and those that are in question.
+    """Find the escapes outside of code that have no effect, and those for which the paragraph decides.
 
-    The last in a block that looks like an escape is among the questions. `ends` takes in where that block ends: no
-    paragraph behind it reaches back further.
+    The latter include the last apparent escape of each code block, whose end is added to `ends`: paragraphs after it do
+    not reach back further.
     """
     dropped: list[int] = []
     questions: list[int] = []
@@ -120,17 +120,17 @@ def _sort_escapes(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]
 
 
 def _is_idle_bracket(text: str, start: int) -> bool:
-    """True if the escaped `<` at `start` would be nothing but a bracket."""
+    """True if the escaped `<` at `start` would be literal without its escape."""
     return not _may_be_tag(text, start + 1) and not _opens_block(text, start)
 
 
 def _is_within_word(text: str, start: int, end: int) -> bool:
-    """True if an underscore stands between two letters or digits, where it marks nothing."""
+    """True if an underscore is between two letters or digits, where it is literal."""
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
 
 
 def _may_be_tag(text: str, start: int) -> bool:
-    """True if the `<` at `start` would begin a tag, also when the escapes in what follows are gone."""
+    """True if the `<` at `start` would begin a tag, also without the escapes after it."""
     if _MAYBE_TAG.match(text, start):
         return True
     end = text.find(">", start, start + _LONGEST_TAG) + 1
@@ -138,14 +138,14 @@ def _may_be_tag(text: str, start: int) -> bool:
 
 
 def _opens_block(text: str, start: int) -> bool:
-    """True if the escaped `<` at `start` would begin a block of HTML, tag or not."""
+    """True if the escaped `<` at `start` would begin an HTML block."""
     if _OPENS_BLOCK.match(text, start + 1) is None:
         return False
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
 def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """The start and end of each paragraph with an escape in question."""
+    """Yield start and end of each paragraph with an undecided escape."""
     here = 0
     for found in questions:
         if found < here:
@@ -165,13 +165,13 @@ def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) ->
 
 
 class _Firsts:
-    """The places where the text of a line begins: signs there can start a list, quote, table or rule."""
+    """The positions where lines begin after their prefixes, where block syntax may start."""
 
     __slots__ = ("_places", "_text")
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._places: set[int] | None = None  # Few paragraphs need to know.
+        self._places: set[int] | None = None  # computed on demand; few paragraphs need it
 
     def __contains__(self, place: int) -> bool:
         if self._places is None:
@@ -187,7 +187,7 @@ class _Firsts:
 
 
 def _alert(found: re.Match[str]) -> str:
-    """The first line of a quotation that says what it is, as its page shows it: nobody made an alert of it there."""
+    """Keep literal alert syntax at the beginning of a quotation escaped."""
     outer, items, kind = found.groups()
     return f"{outer}{items}> [!{kind}]\n{outer}{' ' * len(items)}> "
 
@@ -196,9 +196,9 @@ def _paragraph(text: str) -> str:
     if "\\[!" in text:
         text = _ALERT.sub(_alert, text, count=1) if _ALERT.match(text) else text
     code, firsts = CodeSpans(text), _Firsts(text)
-    runs: dict[str, list[tuple[int, int]]] = {}  # of signs that are escaped
-    marking: set[str] = set()  # signs that are not, and may mean something
-    dropped: list[int] = []  # where a backslash can go
+    runs: dict[str, list[tuple[int, int]]] = {}  # runs of escaped delimiters
+    marking: set[str] = set()  # unescaped delimiters
+    dropped: list[int] = []  # positions of needless backslashes
     brackets: list[tuple[int, bool]] = []
     any_token = _ANY_TOKEN_OR_SIGN if "\\*" in text or "\\_" in text or "\\~" in text else _ANY_TOKEN
     here = 0
@@ -236,7 +236,7 @@ def _paragraph(text: str) -> str:
 
 
 def _add_run(runs: list[tuple[int, int]], start: int) -> None:
-    """Takes in an escaped sign, which may go on with the run before it."""
+    """Add an escaped delimiter, which may extend the run before it."""
     if runs and runs[-1][1] == start:
         runs[-1] = (runs[-1][0], start + 2)
     else:
@@ -244,7 +244,7 @@ def _add_run(runs: list[tuple[int, int]], start: int) -> None:
 
 
 def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
-    """True if a sign that can begin a block stands where one begins, and yet begins none."""
+    """True if a character at the beginning of a line begins no block."""
     if _FIRST[sign].match(text, start + 2):
         return False
     if start in firsts:
@@ -255,13 +255,13 @@ def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:
-    """Discards escaped brackets without a partner in a link's text: they have to stay escaped."""
+    """Discard unbalanced brackets in a link's text, which must stay escaped."""
     while brackets and brackets.pop()[1]:
         pass
 
 
 def _is_plain_bracket(text: str, opening: int, closing: int, firsts: _Firsts) -> bool:
-    """True if brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
+    """True if brackets would be literal: no link, definition, footnote, alert or checkbox."""
     if text[closing + 2 : closing + 3] in ("(", ":"):
         return False
     inside = text[opening + 2 : closing]
@@ -269,7 +269,7 @@ def _is_plain_bracket(text: str, opening: int, closing: int, firsts: _Firsts) ->
 
 
 def _idle(text: str, sign: str, runs: list[tuple[int, int]], firsts: _Firsts, is_marking: bool) -> list[int]:
-    """The backslashes before `sign` that keep nothing from happening."""
+    """The needless backslashes before delimiters `sign`."""
     idle: list[int] = []
     if sign == "~":
         start, end = runs[0]
@@ -281,16 +281,16 @@ def _idle(text: str, sign: str, runs: list[tuple[int, int]], firsts: _Firsts, is
     for number, ((start, end), (opens, closes)) in enumerate(zip(runs, roles, strict=True)):
         is_idle = not opens and not closes
         if not is_idle and not is_marking:
-            # One that could only be the end has no beginning, since those before it stay escaped.
+            # A run that can only close has no opener, since those before it stay escaped.
             is_idle = not opens or last_closing <= number
-        # A line of nothing but signs is a rule, and a sign before a blank begins an item.
+        # A line of delimiters only is a rule, and one before a blank begins an item.
         if is_idle and (text[end : end + 1].isalnum() or start not in firsts):
             idle += range(start, end, 2)
     return idle
 
 
 def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
-    """True if a run of signs could begin and end emphasis, as CommonMark tells by their neighbours."""
+    """True if a run is left-flanking and right-flanking by CommonMark."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if not _is_plain(before) or not _is_plain(after):
         return True, True
@@ -304,7 +304,7 @@ def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
 
 
 def _is_plain(char: str) -> bool:
-    """True if it is plain to see what a character is."""
+    """True if a character is an ordinary letter, digit or blank."""
     return char.isascii() or char.isalnum()
 
 

@@ -1,7 +1,7 @@
-"""Marker characters in the tree for Markdown that the renderer cannot write, since it escapes its input.
+"""Marker characters for Markdown that the renderer cannot write, since it escapes its input.
 
-They are noncharacters, which no page has for any other reason. A page that has them all the same gains nothing: what
-a marker turns into is made safe here, from the rendered text, whoever has put it there.
+They are noncharacters, which do not occur in text. A page that contains them gains nothing: the replacements are made
+safe here, from the rendered text, whatever the origin of a marker.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ TAG_MARKERS: Final = {
     "sub": ("\ufdd0", "\ufdd1"),
     "sup": ("\ufdd2", "\ufdd3"),
     "kbd": ("\ufde0", "\ufde1"),
-    # Where Markdown's own signs for them do not hold.
+    # where Markdown's own syntax does not work
     "code": ("\ufde3", "\ufde4"),
     "em": ("\ufde6", "\ufde7"),
     "strong": ("\ufde8", "\ufde9"),
 }
-"""The markers around the text of these elements."""
+"""Opening and closing marker of each element."""
 LINE_BREAK: Final = "\ufdd4"
-"""In a table's cell, where Markdown has none of its own."""
+"""A line break in a table cell, where Markdown has none."""
 
 _ALERT: Final = "\ufdd7"
-_ALERT_END: Final = "\ufdd8"  # after an alert's kind, with a block below it
-_ALERT_GOES_ON: Final = "\ufdd9"  # the same, with a line of text below it
+_ALERT_END: Final = "\ufdd8"  # after the kind of an alert, before a block
+_ALERT_GOES_ON: Final = "\ufdd9"  # the same, before a line of text
 _FORMULA: Final = "\ufdda"
-_DISPLAY: Final = "\ufddb"  # as the language of a code block: a formula of its own
+_DISPLAY: Final = "\ufddb"  # the language of a code block that is a display formula
 _SUMMARY: Final = "\ufddc"
 _OPEN_SUMMARY: Final = "\ufddd"
 _END_OF_DETAILS: Final = "\ufdde"
@@ -53,63 +53,63 @@ _SIMPLE: Final = {
     "\ufde9": "</strong>",
     _END_OF_DETAILS: "</details>",
 }
-_LEAD: Final = "\ufdd0".encode()[:2]  # which all marks have in common in UTF-8
-_IN_UTF8: Final = re.compile(b"\\xef\\xb7[\\x90-\\x94\\x97-\\xa9]").findall  # all but those of `anchors`
+_LEAD: Final = "\ufdd0".encode()[:2]  # common to all markers in UTF-8
+_IN_UTF8: Final = re.compile(b"\\xef\\xb7[\\x90-\\x94\\x97-\\xa9]").findall  # all except those of `anchors`
 _ALERT_KIND: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)").match
-# It begins with a backtick apart from the others, since only what begins with one character is found fast.
+# Begins with one literal backtick, which is fast.
 _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
-_MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
-_REFERENCE: Final = re.compile(f"{_NOTE}({_NOTE})?([\\w.-]+){_NOTE}")  # two begin that of the note itself
-# The mark, the header behind it, and the row of dashes below that.
+_MAX_ITEM: Final = 12  # characters: nine digits, and two more
+_REFERENCE: Final = re.compile(f"{_NOTE}({_NOTE})?([\\w.-]+){_NOTE}")  # two at the beginning of the note itself
+# The marker, the header after it, and the row of dashes below.
 _TABLE: Final = re.compile(
     f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
 )
 _DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
 _NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")
 _LINE_APART: Final = re.compile(f"\n[ \\t>]*+{_APART}\n[ \\t>]*+(?=\n)")
-# At the end of a cell they break nothing. Found by their own character, which is the fastest.
+# Breaks at the end of a cell. Begins with a literal, which is fast.
 _OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=(\\|)?)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 FIRST_NOTE: Final = "10"
-"""The number that a list of footnotes begins with, for Markdown wants their text four columns in."""
+"""The first number of lists of footnotes: with two digits their text is indented by four columns."""
 
 
 def alert_above_text(kind: str) -> Element:
-    """The line that makes a quote an alert, with a paragraph to come right below it."""
+    """The first line of an alert before a paragraph."""
     return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_GOES_ON}")])
 
 
 def alert_above_block(kind: str) -> Element:
-    """The line that makes a quote an alert, with a list, code or the like to come."""
+    """The first line of an alert before a list, code or the like."""
     return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_END}")])
 
 
 def inline_formula(tex: str) -> Element:
-    """A formula within a line."""
+    """An inline formula."""
     return Element("code", None, [Text(f"{_FORMULA}{' '.join(tex.split())}{_FORMULA}")])
 
 
 def tex_of(code: str) -> str | None:
-    """The TeX of a formula within a line, by the text of its code; `None` if that is any other code."""
+    """The TeX of an inline formula from the text of its code element; `None` for other code."""
     return code[1:-1] if code[:1] == _FORMULA == code[-1:] else None
 
 
 def display_formula(tex: str) -> Element:
-    """A formula on lines of its own."""
+    """A display formula."""
     lines = "\n".join(line.rstrip() for line in tex.strip().split("\n") if line.strip())
     return Element("pre", None, [Element("code", {"class": f"language-{_DISPLAY}"}, [Text(lines)])])
 
 
 def details_start(summary: str) -> Element:
-    """The line that begins a section which a reader can unfold."""
+    """The first line of a folded section."""
     return _begin(_SUMMARY, summary)
 
 
 def open_details_start(summary: str) -> Element:
-    """The line that begins a section which a reader can fold away."""
+    """The first line of an unfolded section."""
     return _begin(_OPEN_SUMMARY, summary)
 
 
@@ -118,7 +118,7 @@ def _begin(mark: str, summary: str) -> Element:
 
 
 def details_end() -> Element:
-    """The line that ends it."""
+    """The last line of a foldable section."""
     return Element("p", None, [Text(_END_OF_DETAILS)])
 
 
@@ -128,39 +128,39 @@ def footnote_reference(label: str) -> Text:
 
 
 def footnote_definition(label: str) -> Text:
-    """In front of an item's text what makes the item a footnote."""
+    """The marker that makes an item a footnote, in front of its text."""
     return Text(f"{_NOTE}{_NOTE}{label}{_NOTE}")
 
 
 def column_alignment(sides: str) -> Text:
-    """In front of all else in a table: a letter for each column, `r` for right, `c` for the middle."""
+    """The alignment of columns, in front of a table's text: a letter for each, `r`, `c` or `-`."""
     return Text(f"{_COLUMNS}{sides}{_COLUMNS} ")
 
 
 def id_comments(nodes: Sequence[Node]) -> list[Node]:
-    """The comments among `nodes`, which keep the place of an id whatever becomes of its element."""
+    """The comments among `nodes`, which mark the positions of ids."""
     return [node for node in nodes if isinstance(node, Comment)]
 
 
 def blank_line() -> Element:
-    """Between two blocks of an item: a blank line, where the renderer would leave none."""
+    """A blank line between two blocks of an item, where the renderer writes none."""
     return Element("p", None, [Text(_APART)])
 
 
 def is_marker(char: str) -> bool:
-    """True if a character is a mark."""
+    """True if a character is a marker."""
     return "\ufdd0" <= char <= "\ufdef"
 
 
 def find_markers(data: bytes) -> list[str]:
     """The markers in a text in UTF-8."""
-    if data.isascii() or _LEAD not in data:  # `bench.quality.speed` loses a fifth if every text is searched.
+    if data.isascii() or _LEAD not in data:  # `bench.quality.speed` takes a fifth more if every text is searched
         return []
     return [marker.decode() for marker in set(_IN_UTF8(data))]
 
 
 def replace_markers(markdown: str, marks: Sequence[str]) -> str:
-    """The rendered text with every mark turned into what it stands for; `marks` are those that it has."""
+    """Replace all markers in rendered text; `marks` are those that it contains."""
     if _DISPLAY in marks:
         markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
     if _FORMULA in marks or _SUMMARY in marks or _OPEN_SUMMARY in marks:
@@ -181,13 +181,13 @@ def replace_markers(markdown: str, marks: Sequence[str]) -> str:
         else:
             markdown = first
     for mark in marks:
-        if mark in markdown:  # Most are gone by now, and replacing what is not there takes ten times as long.
+        if mark in markdown:  # most are replaced already, and this check is ten times faster
             markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))
     return markdown
 
 
 def _end_of_cell(found: re.Match[str]) -> str:
-    """One blank before the bar, two in a cell that has nothing else."""
+    """Replace line breaks at the end of a cell by its padding."""
     if found[1] is None:
         return found[0]
     start = found.start()
@@ -212,7 +212,7 @@ def _with_notes(markdown: str) -> str:
     pieces: list[str] = []
     done = 0
     for found in _REFERENCE.finditer(markdown):
-        # Looked for from its end: a pattern that begins with any number is slow to find.
+        # Searched near the end only: a pattern that begins with digits is slow.
         before = markdown[done : found.start()]
         item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM)) if found[1] else None
         pieces += (before, f"[^{found[2]}]") if item is None else (before[: item.start()], f"[^{found[2]}]: ")
@@ -223,9 +223,9 @@ def _with_notes(markdown: str) -> str:
 
 
 def _aligned(found: re.Match[str]) -> str:
-    """The first two rows of a table, with colons where its columns are aligned."""
+    """The first two rows of a table with its alignment."""
     sides, header, dashes = found.groups()
-    rest = dashes.count("|") - len(sides)  # A row that is too short is filled on its right.
+    rest = dashes.count("|") - len(sides)  # short rows are filled on the right
     return header + "".join(_DASHES.get(side, "| --- ") for side in sides + "-" * rest) if rest >= 0 else found[0]
 
 

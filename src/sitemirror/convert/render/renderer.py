@@ -1,4 +1,4 @@
-"""Renders a converted tree as Markdown: the renderer's options, and fixes for what it cannot say."""
+"""Render a converted tree as Markdown: options of the renderer, and fixes for its output."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ from sitemirror.convert.render.spacing import (
 )
 
 _OPTIONS: Final = Markdown(
-    # Cells never hold raw HTML, so that no markup of the page's gets past the escaping.
+    # No raw HTML in cells, so that no markup of the page gets past the escaping.
     tables=Markdown.Tables(cell_blocks="text"),
-    # A backslash survives editors that strip trailing blanks.
+    # Backslashes survive editors that strip trailing blanks.
     document=Markdown.Document(line_break="backslash"),
 )
 _NO_TEXT: Final = rf"(?:[{LINE_BREAK}\xa0]|&#160;)*+\]\("
 _EMPTY_LINK: Final = re.compile(rf"\[(?={_NO_TEXT})").search
 _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
-# Emphasis that would close the one around it: CommonMark pairs signs by their neighbours.
+# Emphasis that would close the one around it: CommonMark pairs delimiters by their neighbours.
 _MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
-# Emphasis in a cell that the renderer has cut short, for it took a line break of the text above for one of the cell's.
+# Emphasis in a cell that the renderer ended early, because of a line break in the text above.
 _CUT_SHORT: Final = re.compile(r"^[ >]*\|.*</(?:em|strong|del)>\\ ", re.M).search
 # A quote, a table or a rule in an item.
 _BLOCK_IN_ITEM: Final = r"[ >]* (?:> |\| --- |---(?:\n|\Z))"
 _IN_ITEM: Final = re.compile(rf"\n{_BLOCK_IN_ITEM}").search
-# Stars that mark nothing, for the renderer sees no more than letters in signs beyond ASCII that stand in an element.
+# Stars without effect: the renderer takes non-ASCII punctuation in elements for letters.
 _UNREAD_STARS, _UNREAD_TILDES = (
     re.compile(rf"{sign}(?:(?<=[^\W_]{sign}){sign}*+(?=[^\w\s!-~])|(?<=[^\w\s!-~]{sign}){sign}*+(?=[^\W_]))").search
     for sign in (r"\*", "~")
 )
-# Paragraphs with nothing but a no-break space: in an item, and anywhere.
+# Paragraphs of no-break spaces only: in an item, and anywhere.
 _SPACING: Final = re.compile(r"\n[ >]*+\n[ >]*+(?<= )&#160;(?:&#160;|[ \xa0])*+(?:\n|\Z)").search
 _BLANK_PARAGRAPHS: Final = re.compile(r"\n[ >]*+\n[ >]*+&#160;(?:&#160;|[ \xa0])*+(?=\n[ >]*+(?:\n|\Z)|\Z)")
-# The sign of an item or a heading with nothing behind it, and a line break above a text.
+# An empty item or heading, and a line break before any text.
 _BARE: Final = re.compile(r"\n(?<=[-*#.)] \n)").search
 _BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++|\d++[.)])\s*+\Z").search
-_TAIL: Final = 20  # characters that it is looked for in
+_TAIL: Final = 20  # characters at the end that are searched
 _FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
 
 
 def render(elements: Sequence[Element]) -> tuple[str, int]:
-    """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters.
+    """Render `elements` as Markdown with LF line ends, one at the end, and without control characters.
 
-    And how many pieces of text were left out of it that are written in characters that nobody sees.
+    Each element is part of a tree. Also returns the number of invisible texts removed.
     """
     raw = _render_raw(elements)
     shows_nothing = _EMPTY_LINK(raw) is not None
@@ -77,8 +77,8 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
     has_blocks = _IN_ITEM(raw) is not None
     has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or _BARE(raw) is not None
     has_spacing = "&#160;" in raw and _SPACING(raw) is not None
-    text, has_marks, unseen = _finish(raw, elements)
-    # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be fixed.
+    text, has_marks, invisible = _finish(raw, elements)
+    # Each of these means that a fix in the tree and a second rendering give better Markdown.
     fixes: list[Callable[[Element], int]] = []
     if "<br>" in raw:
         fixes += (end_emphasis_at_breaks, drop_first_breaks)
@@ -86,7 +86,7 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
         fixes.append(strip_link_targets)
     fixes += [fix for tag, fix in _FIXES.items() if tag in text]
     if fix_emphasis in fixes:
-        # Last line breaks show nothing, but the renderer takes them for what comes next.
+        # The renderer considers trailing line breaks, which have no effect.
         fixes = [drop_last_breaks, unnest_unlike_emphasis, *fixes]
     if has_breaks and drop_first_breaks not in fixes:
         fixes.append(drop_first_breaks)
@@ -103,12 +103,14 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         fixes.append(drop_empty_links)
     if has_bare:
-        fixes.append(drop_empty_items)  # last: where a link has gone, its item went with it
-    return _finish(_render_raw(elements), elements)[::2] if fixes and _apply_fixes(elements, fixes) else (text, unseen)
+        fixes.append(drop_empty_items)  # last, after items were removed with their links
+    return (
+        _finish(_render_raw(elements), elements)[::2] if fixes and _apply_fixes(elements, fixes) else (text, invisible)
+    )
 
 
 def _has_unread(raw: str) -> bool:
-    """True if signs may stand where they mark nothing."""
+    """True if delimiters may have no effect."""
     if raw.isascii():
         return False
     return _UNREAD_STARS(raw) is not None or ("~" in raw and _UNREAD_TILDES(raw) is not None)
@@ -126,8 +128,8 @@ _FIXES: Final[dict[str, Callable[[Element], int]]] = {
 
 
 def _render_raw(elements: Sequence[Element]) -> str:
-    """The renderer's own Markdown of the elements."""
-    # What has left the page, taken out by its own rule, says nothing; and the renderer would look for its parent.
+    """Render elements without any fixes."""
+    # Elements removed by their own rule have no parent.
     parts = [element.to_markdown(_OPTIONS) for element in elements if element.parent is not None]
     raw = parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
     if ">\\ " in raw and _CUT_SHORT(raw) and _apply_fixes(elements, [drop_emphasis_in_tables]):
@@ -136,25 +138,25 @@ def _render_raw(elements: Sequence[Element]) -> str:
 
 
 def _strip_invisible(elements: Sequence[Element]) -> int:
-    """Removes of the text what no file should hold, before it is escaped. The pieces of writing that nobody sees."""
-    taken = 0
+    """Clean all text before it is escaped; returns the number of invisible texts removed."""
+    removed = 0
     for node in [node for element in elements for node in element.descendants if isinstance(node, Text)]:
         clean, number = strip_invisible(node.data)
         if clean != node.data:
             node.data = clean
-        taken += number
-    return taken
+        removed += number
+    return removed
 
 
-def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
-    """Finishes rendered Markdown: text, true if it had markers, and the number of invisible texts removed.
+def _finish(raw: str, elements: Sequence[Element], invisible: int = 0) -> tuple[str, bool, int]:
+    """Finish rendered Markdown: text, true if it had markers, and the number of invisible texts removed.
 
-    And how much was taken out that nobody sees, of which `unseen` was before.
+    `invisible` is the number removed before.
     """
     text = raw.strip("\n")
     has_entity = "&#160;" in text
     if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
-        # Paragraphs with nothing but a no-break space are spacing.
+        # Paragraphs of no-break spaces are spacing.
         text = map_outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
     if "&#" in text or "\xa0 |" in text:
         text = plain_spaces(text)
@@ -164,16 +166,16 @@ def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str
     if "\\" in text:
         text = drop_needless_escapes(text)
     if not text:
-        return "", False, unseen
+        return "", False, invisible
     whole = text + "\n"
     data = whole.encode("utf-8", "replace")
-    # Nothing above takes such a character out or puts one in, so they can be looked for when all is done.
+    # None of the steps above adds or removes such characters.
     if has_controls(whole, data) or has_invisible_text(data):
         number = _strip_invisible(elements)
         clean, others = strip_invisible(_render_raw(elements))
         if clean != raw:
-            return _finish(clean, elements, unseen + number + others)
+            return _finish(clean, elements, invisible + number + others)
     if marks := find_markers(data):
         text = replace_markers(text, marks)
-        return text + "\n" if text else "", True, unseen
-    return whole, False, unseen
+        return text + "\n" if text else "", True, invisible
+    return whole, False, invisible

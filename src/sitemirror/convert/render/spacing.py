@@ -1,7 +1,7 @@
-"""Fixes blank lines and line breaks: empty items and headings, stray breaks, blocks that would run together.
+"""Fix blank lines and line breaks: empty items and headings, stray breaks, adjacent blocks.
 
-The renderer leaves no blank line in an item with at most one paragraph: a rule below it would make a heading of it, and
-a second table or quote would go on with the first.
+The renderer writes no blank line in an item with at most one paragraph: a rule below it would turn it into a heading,
+and a second table or quote would continue the first.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ _BLOCKS: Final = frozenset(
 _Step = Callable[[Node], Node | None]
 _BEFORE: Final[_Step] = attrgetter("previous_sibling")
 _AFTER: Final[_Step] = attrgetter("next_sibling")
-_DEEPEST: Final = 20  # elements around a line break
+_DEEPEST: Final = 20  # ancestors of a line break
 
 
 def drop_empty_items(element: Element) -> int:
-    """Removes items and headings that show nothing, and what shows nothing before an item's text. Their number."""
+    """Remove empty items and headings, and empty elements before an item's text; returns their number."""
     found: list[Element] = []
-    going_on: set[Node | None] = set()  # lists, as far as they are read: from the last item on
+    going_on: set[Node | None] = set()  # lists with visible items after the current one
     for one in reversed(list(element.iter_elements(_MARKED))):
         if _shows(one):
             going_on.add(one.parent)
         elif not _is_intended(one, going_on):
             found.append(one)
     found.reverse()
-    # A blank in an element of its own ends the line that the sign of an item stands on.
+    # An element with a blank would end the line of the list marker.
     found += [one for one in element.select(_FIRST_IN_ITEM) if not _shows(one) and _is_first(one)]
     for one in found:
         if one.parent is not None:
-            # What keeps the place of an id stays.
+            # Comments mark the positions of ids.
             one.insert_before(*[node for node in one.descendants if isinstance(node, Comment)])
             one.decompose()
     return len(found)
 
 
 def drop_first_breaks(element: Element) -> int:
-    """Removes line breaks with nothing above them in their paragraph. Their number."""
+    """Remove line breaks at the beginning of paragraphs; returns their number."""
     known: dict[Element, bool] = {}
     found = [br for br in element.iter_elements("br") if _is_first(br, known)]
     for br in found:
@@ -62,7 +62,7 @@ def drop_first_breaks(element: Element) -> int:
 
 
 def drop_last_breaks(element: Element) -> int:
-    """Removes line breaks with nothing below them in their paragraph. Their number."""
+    """Remove line breaks at the end of paragraphs; returns their number."""
     known: dict[Element, bool] = {}
     found = [br for br in reversed(list(element.iter_elements("br"))) if _is_at_end(br, known, _AFTER)]
     for br in found:
@@ -71,12 +71,12 @@ def drop_last_breaks(element: Element) -> int:
 
 
 def lift_break(br: Element) -> None:
-    """Takes marks away that hold a line break and nothing else, and it out of others that begin or end with it."""
+    """Move a line break out of emphasis that it begins or ends; unwrap emphasis without other content."""
     for _level in range(_DEEPEST):
         around = br.parent
         if not isinstance(around, Element) or around.tag not in _MARKS:
             return
-        # Not by all of its text, which may be long and have many lines.
+        # not by its whole text, which may be long
         if next(around.stripped_strings, None) is None and next(around.iter_elements(_SHOWN), None) is None:
             around.unwrap()
         elif not any(map(_is_in_line, br.next_siblings)):
@@ -92,7 +92,7 @@ def _is_in_line(node: Node) -> bool:
 
 
 def _is_intended(one: Element, going_on: Container[Node | None]) -> bool:
-    """True if an item may be empty on purpose: the next has another number for it, or it is plain in a plain list."""
+    """True if an empty item may be on purpose: it counts in an ordered list, or has no markup at all."""
     around = one.parent
     if one.tag != "li" or not isinstance(around, Element):
         return False
@@ -106,23 +106,23 @@ def _shows(element: Element) -> bool:
 
 
 def _is_first(one: Element, known: dict[Element, bool] | None = None) -> bool:
-    """True if nothing is seen above it in its paragraph. `known`: of those above it in the page, asked before."""
+    """True if nothing visible precedes it in its paragraph; `known` caches earlier results."""
     return _is_at_end(one, known, _BEFORE)
 
 
 def _is_at_end(one: Element, known: dict[Element, bool] | None, step: _Step) -> bool:
-    way: list[Element] = []
-    is_end = _find_end(one, way, known if known is not None else {}, step)
+    visited: list[Element] = []
+    is_end = _find_end(one, visited, known if known is not None else {}, step)
     if known is not None:
-        known.update(dict.fromkeys(way, is_end))
+        known.update(dict.fromkeys(visited, is_end))
     return is_end
 
 
-def _find_end(one: Element, way: list[Element], known: dict[Element, bool], step: _Step) -> bool:
+def _find_end(one: Element, visited: list[Element], known: dict[Element, bool], step: _Step) -> bool:
     here = one
     for _level in range(_DEEPEST):
-        way.append(here)
-        beside = step(here)  # one by one: a parent may have very many
+        visited.append(here)
+        beside = step(here)  # one by one, since a parent may have very many
         while beside is not None and not _is_visible(beside):
             if isinstance(beside, Element) and beside in known:
                 return known[beside]
@@ -154,7 +154,7 @@ _SHOWS_NOTHING: Final = frozenset(("b", "br", "em", "font", "i", "span", "strong
 
 
 def separate_blocks(element: Element) -> int:
-    """Puts a mark before blocks that need a blank line there. Their number."""
+    """Insert a marker before blocks that need a blank line; returns their number."""
     found = [block for block in element.select("li :is(blockquote, table, hr)") if _would_run_on(block)]
     for block in found:
         block.insert_before(blank_line())
@@ -162,7 +162,7 @@ def separate_blocks(element: Element) -> int:
 
 
 def drop_blank_paragraphs(element: Element) -> int:
-    """Takes paragraphs out of items that show nothing; what is left may be one line. Their number."""
+    """Remove empty paragraphs in items; returns their number."""
     found = [
         block
         for block in element.select("li :is(p, div)")
@@ -174,7 +174,7 @@ def drop_blank_paragraphs(element: Element) -> int:
 
 
 def _would_run_on(block: Element) -> bool:
-    """True if what stands before it in its item would take it in."""
+    """True if the block before it in its item would absorb it."""
     before = _before(block)
     if block.tag == "hr":
         return before is not None and not (isinstance(before, Element) and before.tag in _OWN_BLOCKS)
