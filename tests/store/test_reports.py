@@ -174,11 +174,11 @@ def test_what_this_run_has_decided_is_new(state: State) -> None:
 
 
 def test_unread_pages_are_those_that_are_queued(state: State) -> None:
-    """A page whose links nobody has read counts while it is due."""
-    page(state, "read", queue=Due.NOW)
+    """A page whose links nobody has read counts while it is due, if links led to it."""
+    page(state, "read", queue=Due.NOW, depth=1)
     state.db.execute("UPDATE page SET links_known = 1")
-    page(state, "unread", queue=Due.NOW)
-    page(state, "by-a-sitemap")
+    page(state, "unread", queue=Due.NOW, depth=1)
+    page(state, "by-a-sitemap", queue=Due.NOW)
     assert StateReport(state).unread() == 1
 
 
