@@ -7,6 +7,7 @@ from typing import Final
 STATE: Final = "_state.sqlite3"
 MANIFEST: Final = "_manifest.json"
 CONTENTS: Final = "_index.md"
+LLMS_TEXT: Final = "_llms.txt"
 MIRROR_INDEX: Final = "mirror-index.json"
 PROCESSED: Final = "_processed.txt"
 CHECKPOINT: Final = "_checkpoint.json"
