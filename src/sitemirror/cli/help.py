@@ -57,6 +57,11 @@ HELP: Final = {
         "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
     ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
+    Command.AGENTS: (
+        "Tells coding agents about mirrors.\n\n"
+        "Prints an index of at most 8 KB that names every folder; with --write it goes into a file that agents read by "
+        "themselves. With --mcp, a client starts `sitemirror mcp` by itself. Both can be taken out again."
+    ),
 }
 
 SITEMAP_TO_MARKDOWN_HELP: Final = (
@@ -77,7 +82,8 @@ sitemirror mirror https://docs.example.com/ --update  # only what changed
 sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
 sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
-sitemirror where https://docs.example.com/install     # which file is it?""",
+sitemirror where https://docs.example.com/install     # which file is it?
+sitemirror agents output/ --write AGENTS.md           # tell agents about it""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
 sitemirror list https://docs.example.com/guide/ --format md > outline.md
@@ -104,6 +110,11 @@ sitemirror verify output --quiet > report.json""",
     Command.WHERE: """\
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    Command.AGENTS: """\
+sitemirror agents output/docs.example.com/
+sitemirror agents --write AGENTS.md
+sitemirror agents --mcp claude --yes
+sitemirror agents --remove --write AGENTS.md --mcp claude --yes""",
     MIRROR_SITE: """\
 mirror-site https://docs.example.com/ -o offline --link-depth 2
 mirror-site https://docs.example.com/ -o raw --delay-seconds 0.5 --no-post-process""",

@@ -24,6 +24,7 @@ class Command(StrEnum):
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
+    AGENTS = "agents"
 
 
 class Panel(StrEnum):
@@ -81,6 +82,7 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
+_AFTER: Final = frozenset({Command.AGENTS})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
 
@@ -186,7 +188,7 @@ OPTIONS: Final = (
     Option(
         "verbose",
         Panel.OUTPUT,
-        _CONVERT | _VERIFY | _WHERE,
+        _CONVERT | _VERIFY | _WHERE | _AFTER,
         spellings=("--verbose", "-v"),
         says="In case of a bug: say where in the code it is.",
     ),
@@ -215,6 +217,7 @@ ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+    Command.AGENTS: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
 }
 
 MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
@@ -223,6 +226,12 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.CONVERT: (
         ("--url URL", "The URL of a page in a file: what its relative links count from."),
         ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+    Command.AGENTS: (
+        ("--write FILE", "Put the index between markers into this file, such as AGENTS.md or CLAUDE.md."),
+        ("--mcp claude|cursor|codex|vscode", "Add the server to this client's configuration in the current folder."),
+        ("--remove", "Take out what --write or --mcp added."),
+        ("--yes", "Change the client's configuration without asking."),
     ),
 }
 """Options of a command that are no settings, and so cannot be given in the environment or in a file."""

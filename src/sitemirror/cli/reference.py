@@ -30,6 +30,7 @@ _USAGE = {
     Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] [--explain] FILE|URL|-",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
+    Command.AGENTS: "sitemirror agents [--write FILE] [--mcp CLIENT] [--remove] [--yes] [DIR …]",
 }
 
 _HEAD = """# Command reference
