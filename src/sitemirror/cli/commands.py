@@ -84,7 +84,8 @@ def _run_command(line: CommandLine) -> int:
         case Command.LIST | Command.MIRROR | Command.CRAWL:
             return _run_site(line, settings)
         case Command.CONVERT:
-            return (_explain if line.explain else _convert)(line.target, line.base, settings)
+            show = _explain if line.more.get("--explain") else _convert
+            return show(line.target, line.more.get("--url"), settings)
         case Command.VERIFY | Command.WHERE if not line.target:
             what = "folder" if command is Command.VERIFY else "URL or file"
             raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")

@@ -207,6 +207,7 @@ VERSION_ROW: Final[Row] = ("--version", "Print the version.")
 HELP_ROW: Final[Row] = ("-h, --help", "Show this message.")
 SITES_ROW: Final[Row] = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
 
+# "…": several may be given; "[": none has to be.
 ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
     Command.MIRROR: ("URL", "A site, a part of a site, or a sitemap."),
