@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sitemirror.errors import SitemirrorError
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
+    from sitemirror.reading.export import PageRecord, SectionRecord, export
     from sitemirror.settings import Settings
     from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
 
@@ -36,7 +37,9 @@ __all__ = [
     "ListReport",
     "MirrorReport",
     "Page",
+    "PageRecord",
     "Run",
+    "SectionRecord",
     "Settings",
     "Site",
     "SitemirrorError",
@@ -50,6 +53,7 @@ __all__ = [
     "crawl_sites",
     "crawl_sites_sync",
     "crawl_sync",
+    "export",
     "list_site",
     "list_site_sync",
     "mirror",
@@ -66,6 +70,7 @@ _HOMES = {
     "SitemirrorError": "errors",
     "convert_html": "convert",
     **dict.fromkeys(("Site", "crawl_sites", "crawl_sites_sync", "mirror_sites", "mirror_sites_sync"), "sites"),
+    **dict.fromkeys(("PageRecord", "SectionRecord", "export"), "reading.export"),
     **dict.fromkeys(("ListReport", "MirrorReport", "SitesReport", "VerifyReport"), "publish.report"),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
@@ -17,6 +16,7 @@ from sitemirror.cli import streams
 from sitemirror.cli.parser import CommandLine
 from sitemirror.errors import OutputError, UsageError
 from sitemirror.reading.mirrors import DEFAULT_FOLDER, find_mirrors
+from sitemirror.reading.user_files import replacing
 from sitemirror.text import counted, printable
 
 T = TypeVar("T")
@@ -132,31 +132,14 @@ def _read(path: Path) -> bytes | None:
 
 
 def _replace(path: Path, data: bytes | None) -> None:
-    """Replace or delete a file at once, so that no kill leaves half of it. A symlink stays one."""
-    real = Path(os.path.realpath(path))
+    if data is not None:
+        with replacing(path) as file:
+            file.write(data)
+        return
     try:
-        if data is None:
-            real.unlink(missing_ok=True)
-            return
-        real.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            mode = real.stat().st_mode & 0o777 if real.exists() else 0o666 & ~_umask()
-            Path(temporary).chmod(mode)
-            Path(temporary).replace(real)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        path.unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}", hint="check the folder's permissions") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+        raise OutputError(f"cannot delete {path}: {error.strerror}", hint="check the folder's permissions") from None
 
 
 def _note(text: str) -> None:

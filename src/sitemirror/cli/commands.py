@@ -96,6 +96,10 @@ def _run_command(line: CommandLine) -> int:
 
             streams.print_line(api.where(line.target, settings=settings, on_guess=_note))
             return 0
+        case Command.EXPORT:
+            from sitemirror.cli.export import run_export
+
+            return run_export(line)
         case Command.AGENTS:
             from sitemirror.cli.agents import run_agents
 

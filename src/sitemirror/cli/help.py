@@ -57,6 +57,11 @@ HELP: Final = {
         "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
     ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
+    Command.EXPORT: (
+        "Exports the text of mirrors for pipelines, as pages or as sections.\n\n"
+        "Ids stay the same from one export to the next. --since gives what changed, with what was removed. "
+        "md packs all pages into files of at most --max-tokens. Exits with 1 if a page's file could not be read."
+    ),
     Command.AGENTS: (
         "Tells coding agents about mirrors.\n\n"
         "Prints an index of at most 8 KB that names every folder; with --write it goes into a file that agents read by "
@@ -83,6 +88,7 @@ sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
 sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?
+sitemirror export output/ -o pages.jsonl               # for pipelines
 sitemirror agents output/ --write AGENTS.md           # tell agents about it""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
@@ -110,6 +116,10 @@ sitemirror verify output --quiet > report.json""",
     Command.WHERE: """\
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    Command.EXPORT: """\
+sitemirror export output/docs.example.com/ -o pages.jsonl
+sitemirror export output/docs.example.com/ --sections --since 2026-01-31 > changed.jsonl
+sitemirror export output/docs.example.com/ --format md --max-tokens 50000 -o packed""",
     Command.AGENTS: """\
 sitemirror agents output/docs.example.com/
 sitemirror agents --write AGENTS.md

@@ -24,6 +24,7 @@ class Command(StrEnum):
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
+    EXPORT = "export"
     AGENTS = "agents"
 
 
@@ -82,7 +83,7 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
-_AFTER: Final = frozenset({Command.AGENTS})
+_AFTER: Final = frozenset({Command.EXPORT, Command.AGENTS})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
 
@@ -217,6 +218,7 @@ ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+    Command.EXPORT: ("DIR …", "Mirrors, or folders that hold mirrors."),
     Command.AGENTS: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
 }
 
@@ -226,6 +228,13 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.CONVERT: (
         ("--url URL", "The URL of a page in a file: what its relative links count from."),
         ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+    Command.EXPORT: (
+        ("--format jsonl|parquet|md", "One JSON object a line, Parquet, or Markdown files of a size. Left out: jsonl."),
+        ("--sections", "Export sections of pages in place of pages."),
+        ("--max-tokens N", "Tokens of a section (left out: 800) or of a Markdown file (left out: 100,000), estimated."),
+        ("--since DATE", "Only what changed on or after this day or time, and what was removed."),
+        ("-o, --output PATH", "The file, for md the folder. Left out: stdout, for jsonl."),
     ),
     Command.AGENTS: (
         ("--write FILE", "Put the index between markers into this file, such as AGENTS.md or CLAUDE.md."),

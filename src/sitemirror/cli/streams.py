@@ -82,6 +82,14 @@ def print_file(path: Path) -> None:
                 _write(chunk, _ON_DISK)
 
 
+class BinaryOutput:
+    """Data in UTF-8 for stdout, written as it comes."""
+
+    def write(self, data: bytes, /) -> int:
+        _write(data.decode())
+        return len(data)
+
+
 def _write(text: str, hint: str = "make room where stdout leads, or let it lead elsewhere") -> None:
     try:
         sys.stdout.write(text)

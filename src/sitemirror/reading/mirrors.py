@@ -46,14 +46,14 @@ class Mirror:
 
     def header(self) -> ManifestHeader:
         """Start URL, dates and counts of the last run."""
-        for item in self._items():
+        for item in self.rows():
             if isinstance(item, ManifestHeader):
                 return item
         raise OutputError(f"{self.manifest} has no header", hint="run the mirror's command again")
 
     def pages(self) -> Iterator[PageRow]:
         """Yield the pages, in the manifest's order. With Markdown and HTML, `path` is the Markdown."""
-        return (item for item in self._items() if isinstance(item, PageRow))
+        return (item for item in self.rows() if isinstance(item, PageRow))
 
     def markdown_pages(self) -> Iterator[PageRow]:
         """Yield the pages that are Markdown: all but those of an HTML copy."""
@@ -82,7 +82,8 @@ class Mirror:
         # The pages of a site's other hosts are in the folders beside its own.
         return posixpath.normpath(f"{self.name}/{path}")
 
-    def _items(self) -> Iterator[Item]:
+    def rows(self) -> Iterator[Item]:
+        """Yield all of the manifest: the header, then pages, failures, skips, what is gone and what was not reached."""
         try:
             yield from read_manifest(self.manifest)
         except (ManifestUnreadable, OSError) as error:
