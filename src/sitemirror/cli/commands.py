@@ -100,6 +100,8 @@ def _run_command(line: CommandLine) -> int:
             from sitemirror.cli.export import run_export
 
             return run_export(line)
+        case Command.MCP:
+            return _serve_mcp([Path(each) for each in line.targets], line.more.get("--http"))
         case Command.AGENTS:
             from sitemirror.cli.agents import run_agents
 
@@ -301,6 +303,28 @@ def _verify(folder: Path, settings: Settings, program: str) -> int:
     if report.status is RunStatus.ERROR:
         complain(report.error or "", report.hint or "", program=program)
         return 1
+    return 0
+
+
+# --- mcp -----------------------------------------------------------------------------------------------------------
+
+
+def _serve_mcp(folders: Sequence[Path], port: str | None) -> int:
+    """Serve mirrors over MCP until stdin ends, or with a port until a signal."""
+    if port is not None and not (port.isdecimal() and int(port) < 65_536):
+        raise UsageError(f"--http must be a port from 0 to 65535, got {port}", hint=f"see `{SITEMIRROR} mcp --help`")
+    try:
+        from sitemirror.mcp.server import serve_http, serve_stdio
+    except ImportError as error:
+        hint = "pip install 'sitemirror[mcp]'"
+        raise UsageError(f"mcp needs the package mcp, version 2: {error}", hint=hint) from None
+    from sitemirror.reading.mirrors import DEFAULT_FOLDER
+
+    folders = folders or [DEFAULT_FOLDER]
+    if port is None:
+        serve_stdio(folders)
+    else:
+        serve_http(folders, int(port))
     return 0
 
 

@@ -62,6 +62,11 @@ HELP: Final = {
         "Ids stay the same from one export to the next. --since gives what changed, with what was removed. "
         "md packs all pages into files of at most --max-tokens. Exits with 1 if a page's file could not be read."
     ),
+    Command.MCP: (
+        "Serves mirrors to agents over the Model Context Protocol, read-only.\n\n"
+        "A client starts it and talks to it over stdin and stdout; `sitemirror agents --mcp` puts it into a client's "
+        "configuration. Needs the extra: pip install 'sitemirror[mcp]'."
+    ),
     Command.AGENTS: (
         "Tells coding agents about mirrors.\n\n"
         "Prints an index of at most 8 KB that names every folder; with --write it goes into a file that agents read by "
@@ -89,6 +94,7 @@ sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?
 sitemirror export output/ -o pages.jsonl               # for pipelines
+sitemirror mcp output/                                # serve them to agents
 sitemirror agents output/ --write AGENTS.md           # tell agents about it""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
@@ -120,6 +126,9 @@ sitemirror where output/docs.example.com/install/index.md""",
 sitemirror export output/docs.example.com/ -o pages.jsonl
 sitemirror export output/docs.example.com/ --sections --since 2026-01-31 > changed.jsonl
 sitemirror export output/docs.example.com/ --format md --max-tokens 50000 -o packed""",
+    Command.MCP: """\
+sitemirror mcp output/docs.example.com/
+sitemirror mcp output mirrors --http 8123""",
     Command.AGENTS: """\
 sitemirror agents output/docs.example.com/
 sitemirror agents --write AGENTS.md

@@ -26,6 +26,7 @@ class Command(StrEnum):
     WHERE = "where"
     EXPORT = "export"
     AGENTS = "agents"
+    MCP = "mcp"
 
 
 class Panel(StrEnum):
@@ -83,7 +84,7 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
-_AFTER: Final = frozenset({Command.EXPORT, Command.AGENTS})
+_AFTER: Final = frozenset({Command.EXPORT, Command.AGENTS, Command.MCP})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
 
@@ -219,6 +220,7 @@ ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
     Command.EXPORT: ("DIR …", "Mirrors, or folders that hold mirrors."),
+    Command.MCP: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
     Command.AGENTS: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
 }
 
@@ -236,6 +238,7 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
         ("--since DATE", "Only what changed on or after this day or time, and what was removed."),
         ("-o, --output PATH", "The file, for md the folder. Left out: stdout, for jsonl."),
     ),
+    Command.MCP: (("--http PORT", "Serve over HTTP on 127.0.0.1 in place of stdin and stdout. 0 = any free port."),),
     Command.AGENTS: (
         ("--write FILE", "Put the index between markers into this file, such as AGENTS.md or CLAUDE.md."),
         ("--mcp claude|cursor|codex|vscode", "Add the server to this client's configuration in the current folder."),

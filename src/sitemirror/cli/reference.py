@@ -31,6 +31,7 @@ _USAGE = {
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
     Command.EXPORT: "sitemirror export [--format FORMAT] [--sections] [--since DATE] [--output PATH] DIR …",
+    Command.MCP: "sitemirror mcp [--http PORT] [DIR …]",
     Command.AGENTS: "sitemirror agents [--write FILE] [--mcp CLIENT] [--remove] [--yes] [DIR …]",
 }
 
