@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sitemirror.errors import UsageError
 from sitemirror.links.markdown import body_start
-from sitemirror.mcp.answers import Room, answer, clean, one_line
+from sitemirror.mcp.answers import MOST, Room, answer, clean, one_line
 from sitemirror.mcp.arguments import QUERY_ALIASES, TOKENS, Argument, page, read_arguments, site
 from sitemirror.mcp.shelf import Copy, Place, Shelf
 from sitemirror.publish.manifest import PageRow
@@ -63,7 +63,7 @@ def tool_named(name: str) -> Tool:
     for tool in TOOLS:
         if tool.name == name:
             return tool
-    plain = re.sub(r"[^a-z]+", "_", name.lower())
+    plain = re.sub(r"[^a-z]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
     meant = [tool.name for tool in TOOLS if tool.name.removeprefix("docs_") in plain.split("_")]
     meant = meant or get_close_matches(plain, [tool.name for tool in TOOLS], n=1)
     hint = f" Did you mean {meant[0]}?" if meant else ""
@@ -256,8 +256,8 @@ def _fitting(lines: Sequence[str], first: int, last: int, room: Room) -> int:
     if end < first:
         size = estimate_tokens(lines[first - 1])
         raise UsageError(
-            f"line {first} of the page alone has {size:,} tokens, which the budget does not hold. "
-            f"Lines from {first + 1} on: lines={first + 1}-."
+            f"the budget does not hold line {first} of the page, which has {size:,} tokens. Give more, up to "
+            f"budget={MOST}, or go on behind it with lines={first + 1}-."
         )
     return block if end < last and block - first > (end - first) * 0.6 else end
 
@@ -305,7 +305,8 @@ def _outline(shelf: Shelf, given: Mapping[str, Any]) -> str:
 
 
 def _is_folder(copy: Copy, path: str) -> bool:
-    return not path or any(each.startswith(f"{path}/") for each in copy.pages)
+    """Return true for the copy's own folder and for one with more than the page that has its name."""
+    return not path or any(each.startswith(f"{path}/") and each != f"{path}/index.md" for each in copy.pages)
 
 
 def _folder(copy: Copy, path: str, given: Mapping[str, Any], room: Room) -> str:
@@ -321,12 +322,12 @@ def _folder(copy: Copy, path: str, given: Mapping[str, Any], room: Room) -> str:
             folders[below] += 1
         if not slash or rest == "index.md":
             here.append(row)
-    larger = {
-        name: count for name, count in folders.items() if f"{prefix}{name}/index.md" not in copy.pages or count > 1
-    }
+    alone = {name for name in folders if folders[name] == 1 and f"{prefix}{name}/index.md" in copy.pages}
+    larger = {name: count for name, count in folders.items() if name not in alone}
     entries = [f"- {prefix}{one_line(name)}/ ({counted(count, 'page')})" for name, count in sorted(larger.items())]
-    for row in here:
-        entries.append(f"- {one_line(row.path)}: {one_line(row.title or '')} (~{(row.size_bytes or 0) // 4:,} tokens)")
+    entries += [
+        f"- {one_line(row.path)}: {one_line(row.title or '')} (~{(row.size_bytes or 0) // 4:,} tokens)" for row in here
+    ]
     said = [
         f"site: {copy.name}, {one_line(copy.header.source_url)}, {_dated(copy)}",
         f"folder: {one_line(path) or '/'}: {counted(len(larger), 'folder')}, {counted(len(here), 'page')}",
