@@ -99,7 +99,7 @@ async def test_http_serves_both_generations(server: str, mode: str) -> None:
 
 def test_only_messages_are_on_stdout(own: Path) -> None:
     """Whatever a call does: each line is JSON-RPC, and the process ends with stdin."""
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"method": "initialize", "id": 1, "params": HELLO},
         {"method": "notifications/initialized"},
         {"method": "tools/call", "id": 2, "params": {"name": "docs_search", "arguments": {"query": "install"}}},
@@ -168,7 +168,9 @@ def test_server_listens_on_loopback_alone(server: str) -> None:
     import psutil
 
     port = urlsplit(server).port
-    listening = [each.laddr for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
+    listening = [
+        each.laddr for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN and each.laddr
+    ]
     assert {address.ip for address in listening if address.port == port} == {"127.0.0.1"}
 
 
