@@ -55,6 +55,8 @@ interrupted; all else goes to stderr. Every option in the tables can also stand 
 Every command also takes `--config FILE` and `-h`, `--help`; `sitemirror --version` prints the version.
 """
 
+_SERVING = "<!-- not run: it serves until it is stopped -->\n"
+
 _DOOR = """## `sitemap-to-markdown`
 
 {help}
@@ -86,7 +88,7 @@ def _command(command: Command) -> str:
                 f"## `sitemirror {command}`",
                 HELP[command],
                 f"```\n{_USAGE[command]}\n```",
-                _examples(EXAMPLES[command]),
+                _SERVING * (command is Command.MCP) + _examples(EXAMPLES[command]),
                 _arguments(command),
                 *tables,
             ]
