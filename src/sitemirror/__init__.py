@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         list_site_sync,
         mirror,
         mirror_sync,
+        search,
+        sections,
         verify,
         where,
     )
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from sitemirror.errors import SitemirrorError
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
+    from sitemirror.reading.search import SearchReport, SearchResult
+    from sitemirror.reading.sections import Section
     from sitemirror.settings import Settings
     from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
 
@@ -37,6 +41,9 @@ __all__ = [
     "MirrorReport",
     "Page",
     "Run",
+    "SearchReport",
+    "SearchResult",
+    "Section",
     "Settings",
     "Site",
     "SitemirrorError",
@@ -56,12 +63,17 @@ __all__ = [
     "mirror_sites",
     "mirror_sites_sync",
     "mirror_sync",
+    "search",
+    "sections",
     "verify",
     "where",
 ]
 
 _HOMES = {
     "Page": "model",
+    "SearchReport": "reading.search",
+    "SearchResult": "reading.search",
+    "Section": "reading.sections",
     "Settings": "settings",
     "SitemirrorError": "errors",
     "convert_html": "convert",

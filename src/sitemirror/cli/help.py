@@ -57,6 +57,11 @@ HELP: Final = {
         "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
     ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
+    Command.SEARCH: (
+        "Searches mirrors: ranked sections with file, lines and a piece of the text.\n\n"
+        "Any text is a query; what is in double quotes is looked for as it is. A query that begins with a dash comes "
+        "after --. The index, _search.sqlite3 in each mirror, is made by the first search and kept current by each one."
+    ),
 }
 
 SITEMAP_TO_MARKDOWN_HELP: Final = (
@@ -77,7 +82,8 @@ sitemirror mirror https://docs.example.com/ --update  # only what changed
 sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
 sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
-sitemirror where https://docs.example.com/install     # which file is it?""",
+sitemirror where https://docs.example.com/install     # which file is it?
+sitemirror search "rate limit"                        # where does it say so?""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
 sitemirror list https://docs.example.com/guide/ --format md > outline.md
@@ -104,6 +110,10 @@ sitemirror verify output --quiet > report.json""",
     Command.WHERE: """\
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    Command.SEARCH: """\
+sitemirror search "rate limit"
+sitemirror search json.loads output/docs.example.com/ --limit 3
+sitemirror search --json -- --retries | jq -r '.results[].path'""",
     MIRROR_SITE: """\
 mirror-site https://docs.example.com/ -o offline --link-depth 2
 mirror-site https://docs.example.com/ -o raw --delay-seconds 0.5 --no-post-process""",

@@ -24,6 +24,7 @@ class Command(StrEnum):
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
+    SEARCH = "search"
 
 
 class Panel(StrEnum):
@@ -215,6 +216,7 @@ ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+    Command.SEARCH: ("QUERY [DIR …]", "What to search for, and mirrors or folders with mirrors in them (output)."),
 }
 
 MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
@@ -223,6 +225,10 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.CONVERT: (
         ("--url URL", "The URL of a page in a file: what its relative links count from."),
         ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+    Command.SEARCH: (
+        ("--limit N", "How many results (10)."),
+        ("--json", "Print JSON, as it is done where stdout is no terminal."),
     ),
 }
 """Options of a command that are no settings, and so cannot be given in the environment or in a file."""

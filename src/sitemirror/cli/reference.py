@@ -30,6 +30,7 @@ _USAGE = {
     Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] [--explain] FILE|URL|-",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
+    Command.SEARCH: "sitemirror search [--limit N] [--json] QUERY [DIR …]",
 }
 
 _HEAD = """# Command reference
