@@ -47,7 +47,7 @@ def measure(engine: Engine, items: Sequence[Item], base: str) -> Score:
     """Ask the engine for every item."""
     first = five = 0
     times: list[float] = []
-    missed = []
+    missed: list[tuple[Item, Sequence[str]]] = []
     for item in items:
         started = time.perf_counter()
         pages = [url.removeprefix(base) for url in engine(item.query)]
@@ -67,7 +67,7 @@ def sitemirror_engine(index: SearchIndex) -> Engine:
     """Our search."""
 
     def ask(query: str) -> Sequence[str]:
-        report = search_indexes(parse(query), [index], limit=_TOP, started=time.monotonic())
+        report = search_indexes(parse(query), [index], limit=_TOP)
         return [result.url for result in report.results]
 
     return ask
@@ -164,6 +164,7 @@ def report(manual: Manual, folder: Path, count: int, *, others: bool, show: int)
 
 
 def main() -> None:
+    """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.search.known_items", description=__doc__)
     parser.add_argument("--unseen", action="store_true", help="the manuals that the ranking was not adjusted with")
     parser.add_argument("--manual", help="one manual only")
@@ -173,9 +174,8 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path, help="a folder that keeps the mirrors")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        print(
-            "| manual | queries | number | engine | hit@1 | hit@5 | ms | ms, 95 % |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"
-        )
+        print("| manual | queries | number | engine | hit@1 | hit@5 | ms | ms, 95 % |")
+        print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |", flush=True)
         for manual in installed(UNSEEN if options.unseen else TUNED):
             if options.manual in (None, manual.name):
                 folder = make_mirror(manual, options.mirrors or Path(temporary))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         list_site_sync,
         mirror,
         mirror_sync,
+        search,
+        sections,
         verify,
         where,
     )
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
     from sitemirror.reading.export import PageRecord, SectionRecord, export
+    from sitemirror.reading.search import SearchReport, SearchResult
+    from sitemirror.reading.sections import Section
     from sitemirror.settings import Settings
     from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
 
@@ -39,6 +43,9 @@ __all__ = [
     "Page",
     "PageRecord",
     "Run",
+    "SearchReport",
+    "SearchResult",
+    "Section",
     "SectionRecord",
     "Settings",
     "Site",
@@ -60,12 +67,17 @@ __all__ = [
     "mirror_sites",
     "mirror_sites_sync",
     "mirror_sync",
+    "search",
+    "sections",
     "verify",
     "where",
 ]
 
 _HOMES = {
     "Page": "model",
+    "SearchReport": "reading.search",
+    "SearchResult": "reading.search",
+    "Section": "reading.sections",
     "Settings": "settings",
     "SitemirrorError": "errors",
     "convert_html": "convert",

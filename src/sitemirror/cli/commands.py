@@ -96,6 +96,10 @@ def _run_command(line: CommandLine) -> int:
 
             streams.print_line(api.where(line.target, settings=settings, on_guess=_note))
             return 0
+        case Command.SEARCH:
+            from sitemirror.cli.search import run_search
+
+            return run_search(line)
         case Command.EXPORT:
             from sitemirror.cli.export import run_export
 

@@ -57,6 +57,11 @@ HELP: Final = {
         "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
     ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
+    Command.SEARCH: (
+        "Searches mirrors: ranked sections with file, lines and a piece of the text.\n\n"
+        "Any text is a query; what is in double quotes is looked for as it is. A query that begins with a dash comes "
+        "after --. The index, _search.sqlite3 in each mirror, is made by the first search and kept current by each one."
+    ),
     Command.EXPORT: (
         "Exports the text of mirrors for pipelines, as pages or as sections.\n\n"
         "Ids stay the same from one export to the next. --since gives what changed, with what was removed. "
@@ -93,6 +98,7 @@ sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
 sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?
+sitemirror search "rate limit"                        # where does it say so?
 sitemirror export output/ -o pages.jsonl               # for pipelines
 sitemirror mcp output/                                # serve them to agents
 sitemirror agents output/ --write AGENTS.md           # tell agents about it""",
@@ -122,6 +128,10 @@ sitemirror verify output --quiet > report.json""",
     Command.WHERE: """\
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    Command.SEARCH: """\
+sitemirror search "rate limit"
+sitemirror search json.loads output/docs.example.com/ --limit 3
+sitemirror search --json -- --retries | jq -r '.results[].path'""",
     Command.EXPORT: """\
 sitemirror export output/docs.example.com/ -o pages.jsonl
 sitemirror export output/docs.example.com/ --sections --since 2026-01-31 > changed.jsonl

@@ -24,6 +24,7 @@ class Command(StrEnum):
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
+    SEARCH = "search"
     EXPORT = "export"
     AGENTS = "agents"
     MCP = "mcp"
@@ -84,7 +85,7 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
-_AFTER: Final = frozenset({Command.EXPORT, Command.AGENTS, Command.MCP})
+_AFTER: Final = frozenset({Command.SEARCH, Command.EXPORT, Command.AGENTS, Command.MCP})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
 
@@ -219,6 +220,7 @@ ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+    Command.SEARCH: ("QUERY [DIR …]", "What to search for, and mirrors or folders with mirrors in them (output)."),
     Command.EXPORT: ("DIR …", "Mirrors, or folders that hold mirrors."),
     Command.MCP: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
     Command.AGENTS: ("[DIR …]", "Mirrors, or folders that hold mirrors. Left out: output."),
@@ -230,6 +232,10 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.CONVERT: (
         ("--url URL", "The URL of a page in a file: what its relative links count from."),
         ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+    Command.SEARCH: (
+        ("--limit N", "How many results (10)."),
+        ("--json", "Print JSON, as it is done where stdout is no terminal."),
     ),
     Command.EXPORT: (
         ("--format jsonl|parquet|md", "One JSON object a line, Parquet, or Markdown files of a size. Left out: jsonl."),

@@ -30,6 +30,7 @@ _USAGE = {
     Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] [--explain] FILE|URL|-",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
+    Command.SEARCH: "sitemirror search [--limit N] [--json] QUERY [DIR …]",
     Command.EXPORT: "sitemirror export [--format FORMAT] [--sections] [--since DATE] [--output PATH] DIR …",
     Command.MCP: "sitemirror mcp [--http PORT] [DIR …]",
     Command.AGENTS: "sitemirror agents [--write FILE] [--mcp CLIENT] [--remove] [--yes] [DIR …]",

@@ -123,6 +123,11 @@ class SearchIndex:
     def __exit__(self, *_: object) -> None:
         self.database.close()
 
+    @property
+    def has_pages(self) -> bool:
+        """True if there is anything to search."""
+        return _count(self.database, "page") > 0
+
     def sections(self, ids: Iterable[int]) -> dict[int, SectionRow]:
         """Read sections, without their texts."""
         wanted = list(ids)
@@ -165,8 +170,7 @@ def open_index(mirror: Mirror) -> SearchIndex:
                     raise Refused(str(error)) from None
                 if attempt == 2:
                     raise OutputError(f"{path} cannot be used: {error}", hint="delete it: it is made again") from None
-                with suppress(OSError):  # It is damaged, or an older program's.
-                    path.unlink()
+                discard_index(mirror)  # It is damaged, or an older program's.
         raise AssertionError
     except (Refused, OSError) as error:
         database = _connect(":memory:")
@@ -174,6 +178,12 @@ def open_index(mirror: Mirror) -> SearchIndex:
         pending = _update(database, mirror)
         warning = f"the index of {mirror.folder} is in memory only, and made again by each search: {error}"
         return SearchIndex(mirror, database, [warning, *_about(mirror, pending)])
+
+
+def discard_index(mirror: Mirror) -> None:
+    """Delete a mirror's index, if it can be. The next search makes it again."""
+    with suppress(OSError):
+        (mirror.folder / SEARCH_INDEX).unlink()
 
 
 def _open_file(mirror: Mirror) -> SearchIndex:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,8 @@ from typing import Final
 
 from sitemirror.errors import UsageError
 from sitemirror.reading.definitions import Strength, split_name
-from sitemirror.reading.index import PageKind, SearchIndex, SectionRow, open_index, spaced, symbol_word
-from sitemirror.reading.mirrors import Mirror, find_mirrors
+from sitemirror.reading.index import PageKind, SearchIndex, SectionRow, discard_index, open_index, spaced, symbol_word
+from sitemirror.reading.mirrors import find_mirrors
 from sitemirror.text import UNPRINTABLE
 
 LIMIT: Final = 10
@@ -89,7 +89,7 @@ class SearchReport:
 
 
 @dataclass(slots=True)
-class _Query:
+class Query:
     """A query, read: any text is one."""
 
     text: str
@@ -118,31 +118,45 @@ class _Hit:
 
 
 def search(query: str, folders: Sequence[Path], *, limit: int = LIMIT) -> SearchReport:
-    """Search all mirrors in or below the folders. Their indexes are built or brought up to date first."""
-    parsed = _parse(query)
-    if limit < 1:
-        raise UsageError(f"limit must be 1 or more, not {limit}")
-    return search_mirrors(parsed, find_mirrors(folders), limit=limit)
+    """Search all mirrors in or below the folders. Their indexes are built or brought up to date first.
 
-
-def search_mirrors(query: _Query, mirrors: Iterable[Mirror], *, limit: int) -> SearchReport:
+    Raises `UsageError` for a query without anything to search for, and for folders without Markdown.
+    """
     started = time.monotonic()
-    with ExitStack() as stack:
-        # Opened one by one: SQLite attaches ten databases to each other at most.
-        indexes = [stack.enter_context(open_index(mirror)) for mirror in mirrors]
-        return search_indexes(query, indexes, limit=limit, started=started)
+    parsed = parse(query)
+    if limit < 1:
+        raise UsageError(f"the limit must be 1 or more, not {limit}", hint="leave it out for 10")
+    mirrors = find_mirrors(folders)
+    for attempt in (1, 2):
+        with ExitStack() as stack:
+            # Opened one by one: SQLite attaches ten databases to each other at most.
+            indexes = [stack.enter_context(open_index(mirror)) for mirror in mirrors]
+            try:
+                return _search(parsed, indexes, limit, started)
+            except sqlite3.DatabaseError:
+                if attempt == 2:
+                    raise
+        for mirror in mirrors:
+            discard_index(mirror)  # One of them is damaged where opening it did not look.
+    raise AssertionError
 
 
-def search_indexes(query: _Query, indexes: Sequence[SearchIndex], *, limit: int, started: float) -> SearchReport:
-    """Search open indexes."""
+def search_indexes(query: Query, indexes: Sequence[SearchIndex], *, limit: int = LIMIT) -> SearchReport:
+    """Search indexes that are open."""
+    return _search(query, indexes, limit, time.monotonic())
+
+
+def _search(query: Query, indexes: Sequence[SearchIndex], limit: int, started: float) -> SearchReport:
+    if not any(index.has_pages for index in indexes):
+        folders = ", ".join(str(index.mirror.folder) for index in indexes)
+        hint = "for HTML, mirror again with --format both; for a mirror that is being written, wait for its pages"
+        raise UsageError(f"there is no Markdown to search in {folders}", hint=hint)
     found = [_find(query, index) for index in indexes]
-    total = sum(count for count, _ in found)
-    hits = _rank([hit for _, hits in found for hit in hits])
-    results = tuple(_result(hit, query) for hit in _spread(hits, limit))
+    results = tuple(_result(hit, query) for hit in _spread(_rank([hit for _, hits in found for hit in hits]), limit))
     return SearchReport(
         query=query.text,
         results=results,
-        total=max(total, len(results)),
+        total=max(sum(count for count, _ in found), len(results)),
         elapsed_sec=round(time.monotonic() - started, 4),
         suggestions=() if results else _suggestions(query, indexes),
         warnings=tuple(warning for index in indexes for warning in index.warnings),
@@ -152,16 +166,12 @@ def search_indexes(query: _Query, indexes: Sequence[SearchIndex], *, limit: int,
 # --- the query --------------------------------------------------------------------------------------------------------
 
 
-def parse(query: str) -> _Query:
+def parse(query: str) -> Query:
     """Read a query. Raises `UsageError` for one without anything to search for."""
-    return _parse(query)
-
-
-def _parse(query: str) -> _Query:
     text = " ".join(UNPRINTABLE.sub(" ", query[:_MAX_QUERY]).split())
     if not text:
         raise UsageError("the query is empty", hint='give what to search for: sitemirror search "rate limit"')
-    parsed = _Query(text)
+    parsed = Query(text)
     terms = _QUOTED.findall(text) + _QUOTED.sub(" ", text).replace('"', " ").split()
     for term in dict.fromkeys(terms[: 4 * _MAX_TERMS]):
         words = [symbol_word(term)] if _SYMBOL.match(term) else _WORD.findall(spaced(term))
@@ -184,7 +194,7 @@ def _phrase(words: Sequence[str]) -> str:
 # --- one mirror -------------------------------------------------------------------------------------------------------
 
 
-def _find(query: _Query, index: SearchIndex) -> tuple[int, list[_Hit]]:
+def _find(query: Query, index: SearchIndex) -> tuple[int, list[_Hit]]:
     """The number of sections that match, and the best of them, not yet ranked."""
     words, total = _by_words(query, index.database)
     defined = _by_name(query, index)
@@ -207,7 +217,7 @@ def _match(database: sqlite3.Connection, expression: str, limit: int) -> dict[in
     return dict(rows.fetchall())
 
 
-def _by_words(query: _Query, database: sqlite3.Connection) -> tuple[dict[int, float], int]:
+def _by_words(query: Query, database: sqlite3.Connection) -> tuple[dict[int, float], int]:
     """Sections with all words, then those with the beginning of a word, then with some of them."""
     if not query.phrases:
         return {}, 0
@@ -223,10 +233,10 @@ def _by_words(query: _Query, database: sqlite3.Connection) -> tuple[dict[int, fl
             most = max(more.values(), default=1.0)
             for id, value in more.items():
                 found.setdefault(id, 0.9 * min(least, most) * value / most)
-    return found, max(total, len(found))
+    return found, total or len(found)
 
 
-def _looser(query: _Query) -> list[str]:
+def _looser(query: Query) -> list[str]:
     several = len(query.phrases) > 1 or " " in query.phrases[0]
     if not several and len(query.words[0]) >= 3 and query.words[0].isalnum():
         return [query.phrases[0] + "*"]
@@ -234,7 +244,7 @@ def _looser(query: _Query) -> list[str]:
     return [" OR ".join(loose[:_MAX_TERMS])] if several and loose else []
 
 
-def _by_title(query: _Query, database: sqlite3.Connection) -> dict[int, float]:
+def _by_title(query: Query, database: sqlite3.Connection) -> dict[int, float]:
     """Sections whose page or heading has the query in its title."""
     words = [word for word in query.words if _WORD.match(word)][:12]
     if not words:
@@ -242,7 +252,7 @@ def _by_title(query: _Query, database: sqlite3.Connection) -> dict[int, float]:
     return _match(database, "{title headings}: " + _phrase(words), _CANDIDATES)
 
 
-def _title_bonus(query: _Query, section: SectionRow) -> float:
+def _title_bonus(query: Query, section: SectionRow) -> float:
     wanted = _plain(query.text)
     own = section.headings[-1] if section.headings else ""
     whole = _plain(_NUMBER.sub("", own, count=1))
@@ -265,7 +275,7 @@ def _plain(text: str) -> str:
 # --- definitions ------------------------------------------------------------------------------------------------------
 
 
-def _by_name(query: _Query, index: SearchIndex) -> dict[int, float]:
+def _by_name(query: Query, index: SearchIndex) -> dict[int, float]:
     """Sections that define what the query names."""
     found: dict[int, float] = {}
     for name, factor in query.names:
@@ -350,7 +360,7 @@ def _spread(hits: list[_Hit], limit: int) -> list[_Hit]:
     return [*first, *more][:limit]
 
 
-def _result(hit: _Hit, query: _Query) -> SearchResult:
+def _result(hit: _Hit, query: Query) -> SearchResult:
     section = hit.section
     mirror = hit.index.mirror
     return SearchResult(
@@ -413,7 +423,7 @@ def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
 # --- nothing found ----------------------------------------------------------------------------------------------------
 
 
-def _suggestions(query: _Query, indexes: Sequence[SearchIndex], count: int = 5) -> tuple[str, ...]:
+def _suggestions(query: Query, indexes: Sequence[SearchIndex], count: int = 5) -> tuple[str, ...]:
     """Titles that are spelt most like the query."""
     wanted = _trigrams(query.text)
     titles = dict.fromkeys(title for index in indexes for title in index.titles())
