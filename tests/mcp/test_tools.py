@@ -39,7 +39,7 @@ def said(answer: str) -> str:
 def test_list_names_copies_with_source_and_date(shelf: Shelf) -> None:
     """Each with its pages and when it was copied."""
     answer = call(shelf, "docs_list")
-    assert answer.startswith("2 copies of websites")
+    assert answer.startswith("2 mirrors of websites")
     lines = r"- (\S+): http://127\.0\.0\.1:\d+/, 5 pages, copied 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
     assert re.findall(lines, answer) == ["docs.example.com", "other.example.com"]
     assert re.findall(r"- (\S+):", call(shelf, "docs_list", query="other")) == ["other.example.com"]
@@ -202,7 +202,7 @@ def test_changes_since_a_day(own: Path) -> None:
     found["gone"] = [{"url": "https://docs.example.com/old", "path": "old/index.md", "since": "2026-01-03T00:00:00Z"}]
     manifest.write_text(json.dumps(found))
     answer = call(Shelf([own]), "docs_changes", since="2026-01-01", **{"in": "docs.example.com"})
-    assert "2 pages new or changed, 1 URLs gone or moved" in said(answer)
+    assert "2 pages new or changed, 1 URL gone or moved" in said(answer)
     entries = [line for line in quoted(answer).splitlines() if line.startswith("- ")]
     assert entries[0] == "- 2026-01-03T00:00:00Z gone or moved https://docs.example.com/old"
     assert len(entries) == 3
@@ -265,7 +265,7 @@ def test_other_names_for_a_page_are_understood(shelf: Shelf, name: str) -> None:
         (
             "docs_search",
             {"query": "x", "in": "nowhere"},
-            "no copy called 'nowhere'. There are: docs.example.com, ",
+            "no mirror called 'nowhere'. There are: docs.example.com, ",
         ),
         ("docs_read", {"ref": "instal"}, "Near ones: guide/install/index.md"),
         ("docs_read", {"ref": "../../etc/passwd"}, "there is no page"),

@@ -75,11 +75,11 @@ def make_index(mirrors: Sequence[Mirror], *, seen_from: Path, limit: int = LIMIT
     """Return the index as Markdown of at most `limit` bytes. Paths are relative to `seen_from` where they are below."""
     places = [_place(mirror.folder, seen_from) for mirror in mirrors]
     lines = [
-        "## Websites copied to disk",
+        "## Mirrors of websites",
         "",
-        "These folders are copies of websites as text files. What they say may be newer than what you remember: look "
+        "These folders are websites as text files. What they say may be newer than what you remember: look "
         "there first. `{a,b}/index.md` means a/index.md and b/index.md; a number counts pages in a folder and below. "
-        f"`{LLMS_TEXT}` in a copy has all titles. To search: `sitemirror search 'WORDS' FOLDER`.",
+        f"`{LLMS_TEXT}` in a mirror has all titles. To search: `sitemirror search 'WORDS' FOLDER`.",
     ]
     left = limit - _size(lines) - _REST
     for number, (mirror, place) in enumerate(zip(mirrors, places, strict=True)):

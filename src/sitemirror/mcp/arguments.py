@@ -41,7 +41,7 @@ class Argument:
 
 
 def site(description: str) -> Argument:
-    """Make the argument that chooses copies."""
+    """Make the argument that chooses mirrors."""
     names = ("site", "library", "mirror", "host", "docs", "source", "name", "domain", "library_id", "package")
     return Argument("in", description, names)
 

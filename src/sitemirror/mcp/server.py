@@ -26,11 +26,11 @@ from sitemirror.version import __version__
 
 _SCHEME: Final = "sitemirror://"
 _INSTRUCTIONS: Final = (
-    "Copies of websites on this machine, as Markdown. docs_list names them, docs_search finds sections, docs_read "
+    "Mirrors of websites on this machine, as Markdown. docs_list names them, docs_search finds sections, docs_read "
     "reads pages. Answers keep to a budget of tokens and say where they go on."
 )
 _LISTED: Final = 200
-"""Resources in a list: the contents of so many copies."""
+"""Resources in a list: the contents of so many mirrors."""
 _ANNOTATIONS: Final = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -54,15 +54,15 @@ def make_server(folders: Sequence[Path]) -> Server[Any]:
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
     async def list_resources(_: object, __: object) -> types.ListResourcesResult:
-        copies = await anyio.to_thread.run_sync(_copies, shelf)
+        catalogues = await anyio.to_thread.run_sync(_catalogues, shelf)
         found = [
             types.Resource(
-                name=copy.name,
-                uri=f"{_SCHEME}{quote(copy.name)}/",
-                description=f"Folders and pages of {one_line(copy.header.source_url)}, copied {copy.date}",
+                name=catalogue.name,
+                uri=f"{_SCHEME}{quote(catalogue.name)}/",
+                description=f"Folders and pages of {one_line(catalogue.header.source_url)}, copied {catalogue.date}",
                 mime_type="text/markdown",
             )
-            for copy in copies[:_LISTED]
+            for catalogue in catalogues[:_LISTED]
         ]
         return types.ListResourcesResult(resources=found)
 
@@ -70,7 +70,7 @@ def make_server(folders: Sequence[Path]) -> Server[Any]:
         template = types.ResourceTemplate(
             name="page",
             uri_template=f"{_SCHEME}{{mirror}}/{{+path}}",
-            description="A page of a copy; without a path, its folders.",
+            description="A page of a mirror; without a path, its folders.",
             mime_type="text/markdown",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
@@ -87,7 +87,7 @@ def make_server(folders: Sequence[Path]) -> Server[Any]:
     return Server(
         "sitemirror",
         version=__version__,
-        title="Copies of websites",
+        title="Mirrors of websites",
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -109,9 +109,9 @@ def _call(shelf: Shelf, name: str, arguments: dict[str, Any]) -> tuple[str, bool
         return f"{describe_unexpected(error)}. This is a bug in sitemirror.", True
 
 
-def _copies(shelf: Shelf) -> list[Any]:
+def _catalogues(shelf: Shelf) -> list[Any]:
     try:
-        return list(shelf.copies())
+        return list(shelf.catalogues())
     except (UsageError, OutputError):  # Nothing is mirrored yet.
         return []
 
@@ -121,9 +121,9 @@ def _resource(shelf: Shelf, uri: str) -> str:
     if not uri.startswith(_SCHEME) or not name:
         raise UsageError(f"there is no resource {one_line(json.dumps(uri))}")
     name, path = unquote(name), unquote(path)
-    exact = [copy for copy in shelf.copies(name) if copy.name == name]
+    exact = [catalogue for catalogue in shelf.catalogues(name) if catalogue.name == name]
     if not exact:
-        raise UsageError(f"there is no copy called {one_line(name, 80)!r}")
+        raise UsageError(f"there is no mirror called {one_line(name, 80)!r}")
     if not path:
         return tool_named("docs_outline")(shelf, {"in": name, "budget": MOST})
     if path not in exact[0].pages:

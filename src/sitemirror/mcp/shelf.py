@@ -25,7 +25,7 @@ _COMPARED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class Catalogue:
     """A mirror with its pages by URL and by path."""
 
     mirror: Mirror
@@ -47,58 +47,61 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page of a copy, and the fragment that was asked for."""
+    """A page of a mirror, and the fragment that was asked for."""
 
-    copy: Copy
+    catalogue: Catalogue
     page: PageRow
     fragment: str
 
 
 class Shelf:
-    """All copies below some folders."""
+    """All mirrors below some folders."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
-        self._copies: dict[str, tuple[tuple[int, int, int], Copy]] = {}
+        self._catalogues: dict[str, tuple[tuple[int, int, int], Catalogue]] = {}
 
-    def copies(self, name: str = "") -> list[Copy]:
-        """Return the copies that `name` names, or whose name or start URL contains it; all without a name.
+    def catalogues(self, name: str = "") -> list[Catalogue]:
+        """Return the mirrors that `name` names, or whose name or start URL contains it; all without a name.
 
         Raises `UsageError` with the names that there are.
         """
-        copies = [self._copy(mirror) for mirror in find_mirrors(self._folders)]
+        catalogues = [self._catalogue(mirror) for mirror in find_mirrors(self._folders)]
         wanted = name.strip().strip("/").lower()
         if wanted in ("", "*", "all"):
-            return copies
-        exact = [copy for copy in copies if copy.name.lower() == wanted]
-        found = exact or [each for each in copies if wanted in each.name.lower() or wanted in each.header.source_url]
-        found = found or [each for each in copies if each.name.lower() in wanted.replace("/", " ").split()]
+            return catalogues
+        exact = [catalogue for catalogue in catalogues if catalogue.name.lower() == wanted]
+        found = exact or [
+            each for each in catalogues if wanted in each.name.lower() or wanted in each.header.source_url
+        ]
+        found = found or [each for each in catalogues if each.name.lower() in wanted.replace("/", " ").split()]
         if not found:
-            names = ", ".join(islice((copy.name for copy in copies), 30))
-            raise UsageError(f"there is no copy called {one_line(name, 80)!r}. There are: {names}.")
+            names = ", ".join(islice((catalogue.name for catalogue in catalogues), 30))
+            raise UsageError(f"there is no mirror called {one_line(name, 80)!r}. There are: {names}.")
         return found
 
     def find(self, ref: str, name: str = "") -> Place:
-        """Find a page by URL, path, or path with the copy's name before it. Raises `UsageError` with near ones."""
+        """Find a page by URL, path, or path with the mirror's name before it. Raises `UsageError` with near ones."""
         plain, _, fragment = ref.partition("#")
         plain = plain.strip()
-        copies = self.copies(name)
-        for copy in copies:
-            for path in _candidates(copy, plain):
-                if (page := copy.pages.get(path)) is not None:
-                    return Place(copy, page, unquote(fragment))
-        near = _near(plain, copies)
+        catalogues = self.catalogues(name)
+        for catalogue in catalogues:
+            for path in _candidates(catalogue, plain):
+                if (page := catalogue.pages.get(path)) is not None:
+                    return Place(catalogue, page, unquote(fragment))
+        near = _near(plain, catalogues)
         hint = f" Near ones: {', '.join(near)}." if near else ""
-        raise UsageError(f"there is no page {one_line(ref)!r} in {', '.join(copy.name for copy in copies[:5])}.{hint}")
+        names = ", ".join(catalogue.name for catalogue in catalogues[:5])
+        raise UsageError(f"there is no page {one_line(ref)!r} in {names}.{hint}")
 
-    def _copy(self, mirror: Mirror) -> Copy:
+    def _catalogue(self, mirror: Mirror) -> Catalogue:
         try:
             found = mirror.manifest.stat()
         except OSError as error:
             raise OutputError(f"{mirror.manifest} cannot be read: {error.strerror}") from None
         version = (found.st_mtime_ns, found.st_size, found.st_ino)
         key = os.path.realpath(mirror.folder)
-        before = self._copies.get(key)
+        before = self._catalogues.get(key)
         if before is not None and before[0] == version:
             return before[1]
         pages: dict[str, PageRow] = {}
@@ -109,12 +112,12 @@ class Shelf:
         for page in pages.values():
             for alias in page.aliases:
                 paths.setdefault(alias, page.path)
-        copy = Copy(mirror, mirror.header(), pages, paths)
-        self._copies[key] = version, copy
-        return copy
+        catalogue = Catalogue(mirror, mirror.header(), pages, paths)
+        self._catalogues[key] = version, catalogue
+        return catalogue
 
 
-def _candidates(copy: Copy, ref: str) -> Iterator[str]:
+def _candidates(catalogue: Catalogue, ref: str) -> Iterator[str]:
     """Yield paths that may be meant."""
     if "://" in ref:
         spellings = [ref, ref + "/", ref.removesuffix("/")]
@@ -122,21 +125,21 @@ def _candidates(copy: Copy, ref: str) -> Iterator[str]:
             spellings.append(urls.normalize(ref))
         except urls.InvalidUrl:
             pass
-        yield from (path for each in spellings if (path := copy.paths.get(each)) is not None)
+        yield from (path for each in spellings if (path := catalogue.paths.get(each)) is not None)
         return
-    folder = copy.mirror.folder.as_posix().strip("/")
+    folder = catalogue.mirror.folder.as_posix().strip("/")
     path = unquote(ref).strip("/").removeprefix("./")
-    for before in (folder, copy.name):
+    for before in (folder, catalogue.name):
         if path == before or path.startswith(before + "/"):
             path = path[len(before) :].strip("/")
     yield from (path, f"{path}.md", f"{path}/index.md".lstrip("/"))
     # With a host but without a scheme: docs.example.com/guide.
     for scheme in ("https://", "http://"):
-        yield from (found for end in ("", "/") if (found := copy.paths.get(scheme + ref + end)) is not None)
+        yield from (found for end in ("", "/") if (found := catalogue.paths.get(scheme + ref + end)) is not None)
 
 
-def _near(ref: str, copies: Sequence[Copy]) -> list[str]:
-    paths = list(islice((path for copy in copies for path in copy.pages), _COMPARED))
+def _near(ref: str, catalogues: Sequence[Catalogue]) -> list[str]:
+    paths = list(islice((path for catalogue in catalogues for path in catalogue.pages), _COMPARED))
     last = unquote(ref).rstrip("/").rpartition("/")[2].lower()
     holding = [path for path in paths if last and last in path.lower()]
     return [one_line(path) for path in (holding or get_close_matches(ref, paths, cutoff=0.5))[:5]]

@@ -13,7 +13,7 @@ from sitemirror.errors import UsageError
 from sitemirror.links.markdown import body_start
 from sitemirror.mcp.answers import MOST, Room, answer, clean, one_line
 from sitemirror.mcp.arguments import QUERY_ALIASES, TOKENS, Argument, page, read_arguments, site
-from sitemirror.mcp.shelf import Copy, Place, Shelf
+from sitemirror.mcp.shelf import Catalogue, Place, Shelf
 from sitemirror.publish.manifest import PageRow
 from sitemirror.reading.changed_pages import changed_pages, parse_since, removed_pages
 from sitemirror.reading.mirrors import decode
@@ -75,23 +75,24 @@ def tool_named(name: str) -> Tool:
 
 
 def _list(shelf: Shelf, given: Mapping[str, Any]) -> str:
-    copies = shelf.copies(given.get("query", ""))
+    catalogues = shelf.catalogues(given.get("query", ""))
     room = Room(given["budget"])
     room.left -= _TAIL
-    lines = [f"{counted(len(copies), 'copy').replace('copys', 'copies')} of websites; `in` takes the name."]
+    lines = [f"{counted(len(catalogues), 'mirror')} of websites; `in` takes the name."]
     shown = 0
-    for copy in copies[given["skip"] :]:
-        line = f"- {copy.name}: {one_line(copy.header.source_url)}, {counted(len(copy.pages), 'page')}, {_dated(copy)}"
+    for catalogue in catalogues[given["skip"] :]:
+        pages = counted(len(catalogue.pages), "page")
+        line = f"- {catalogue.name}: {one_line(catalogue.header.source_url)}, {pages}, {_dated(catalogue)}"
         if not room.takes(line + "\n"):
             break
         lines.append(line)
         shown += 1
-    return answer(lines, "", _rest(len(copies), given["skip"], shown, "docs_list"))
+    return answer(lines, "", _rest(len(catalogues), given["skip"], shown, "docs_list"))
 
 
-def _dated(copy: Copy) -> str:
-    whole = "" if copy.header.complete else ", incomplete: pages may be missing"
-    return f"copied {copy.date}{whole}"
+def _dated(catalogue: Catalogue) -> str:
+    whole = "" if catalogue.header.complete else ", incomplete: pages may be missing"
+    return f"copied {catalogue.date}{whole}"
 
 
 def _rest(total: int, skipped: int, shown: int, call: str) -> list[str]:
@@ -104,34 +105,35 @@ def _rest(total: int, skipped: int, shown: int, call: str) -> list[str]:
 
 
 def _search(shelf: Shelf, given: Mapping[str, Any]) -> str:
-    copies = shelf.copies(given.get("in", ""))
+    catalogues = shelf.catalogues(given.get("in", ""))
     query, limit, skipped = given["query"], given["limit"], given["skip"]
-    report = search(query, [copy.mirror.folder for copy in copies], limit=limit + skipped)
-    names = {copy.name: copy for copy in copies}
+    report = search(query, [catalogue.mirror.folder for catalogue in catalogues], limit=limit + skipped)
+    names = {catalogue.name: catalogue for catalogue in catalogues}
     room = Room(given["budget"])
     room.left -= _TAIL
-    pages = sum(len(copy.pages) for copy in copies)
+    pages = sum(len(catalogue.pages) for catalogue in catalogues)
     where = f"{', '.join(list(names)[:5])}{' …' if len(names) > 5 else ''} ({counted(pages, 'page')})"
     said = [*(f"note: {one_line(warning)}" for warning in report.warnings)]
     if not report.results:
         said.insert(0, f"Nothing found for {one_line(query)!r} in {where}.")
-        said += [f"{copy.name}: {_dated(copy)}" for copy in copies[:5]]
+        said += [f"{catalogue.name}: {_dated(catalogue)}" for catalogue in catalogues[:5]]
         near = [line for title in report.suggestions if room.takes(line := f"- {one_line(title)}\n")]
         if near:
             said.append("Titles that are spelt most like it:")
         return answer(said, "".join(near))
     said.insert(0, f"{report.total:,} sections found for {one_line(query)!r} in {where}; best first.")
-    said += [f"{copy.name}: {_dated(copy)}" for copy in copies if any(r.site == copy.name for r in report.results)]
+    sites = {result.site for result in report.results}
+    said += [f"{each.name}: {_dated(each)}" for each in catalogues if each.name in sites]
     blocks: list[str] = []
     for number, result in enumerate(report.results[skipped:], skipped + 1):
-        copy = names[result.site]
-        path = result.path.removeprefix(copy.mirror.folder.as_posix()).strip("/")
+        catalogue = names[result.site]
+        path = result.path.removeprefix(catalogue.mirror.folder.as_posix()).strip("/")
         block = "\n".join(
             (
                 f"{number}. {one_line(' › '.join(result.headings) or result.title, 300)}",
                 f"   source: {one_line(result.url, 500)}",
-                f"   file: {copy.name}/{path}, lines {result.lines[0]}-{result.lines[1]}, {result.tokens:,} tokens, "
-                f"section {result.id}, fetched {result.fetched_at or 'unknown'}",
+                f"   file: {catalogue.name}/{path}, lines {result.lines[0]}-{result.lines[1]}, "
+                f"{result.tokens:,} tokens, section {result.id}, fetched {result.fetched_at or 'unknown'}",
                 f"   {one_line(result.snippet, 600)}\n",
             )
         )
@@ -175,19 +177,20 @@ def read_page(shelf: Shelf, given: Mapping[str, Any]) -> str:
 
 
 def _text(place: Place) -> str:
-    data = place.copy.mirror.read(place.page)
+    data = place.catalogue.mirror.read(place.page)
     if data is None:
-        raise UsageError(f"the file {place.copy.name}/{place.page.path} cannot be read; `sitemirror verify` says why.")
+        where = one_line(f"{place.catalogue.name}/{place.page.path}")
+        raise UsageError(f"the file {where} cannot be read; `sitemirror verify` says why.")
     return decode(data)
 
 
 def _about(place: Place) -> list[str]:
     page = place.page
     lines = [
-        f"site: {place.copy.name}, {_dated(place.copy)}",
+        f"site: {place.catalogue.name}, {_dated(place.catalogue)}",
         f"source: {one_line(page.url, 500)}, fetched {page.fetched_at or 'unknown'}"
         + (f", changed {page.changed_at}" if page.changed_at else ""),
-        f"file: {one_line(f'{place.copy.name}/{page.path}', 500)}",
+        f"file: {one_line(f'{place.catalogue.name}/{page.path}', 500)}",
     ]
     if page.refresh_error:
         lines.append(f"note: the last update could not renew this page: {one_line(page.refresh_error)}")
@@ -228,7 +231,7 @@ def _wanted(
                     last = below.lines[1]
                 return section.lines[0], min(last, count), False
     if given.get("section"):
-        where = one_line(f"{place.copy.name}/{place.page.path}")
+        where = one_line(f"{place.catalogue.name}/{place.page.path}")
         raise UsageError(f"{where} has no section {one_line(name, 80)!r}; docs_outline lists its headings.")
     return min(begin, count), count, True  # A fragment of the site's HTML that the Markdown does not have.
 
@@ -282,17 +285,17 @@ def _headings(sections: Iterable[Section], room: Room, most: int) -> list[str]:
 
 def _outline(shelf: Shelf, given: Mapping[str, Any]) -> str:
     ref, name = given.get("ref", ""), given.get("in", "")
-    copies = shelf.copies(name)
-    if not ref and len(copies) > 1:
+    catalogues = shelf.catalogues(name)
+    if not ref and len(catalogues) > 1:
         return _list(shelf, {**given, "query": name})
     room = Room(given["budget"])
     room.left -= _TAIL
     if not ref:
-        return _folder(copies[0], "", given, room)
-    for copy in copies:
-        path = ref.strip("/").removeprefix(copy.name).strip("/")
-        if "://" not in ref and path not in copy.pages and _is_folder(copy, path):
-            return _folder(copy, path, given, room)
+        return _folder(catalogues[0], "", given, room)
+    for catalogue in catalogues:
+        path = ref.strip("/").removeprefix(catalogue.name).strip("/")
+        if "://" not in ref and path not in catalogue.pages and _is_folder(catalogue, path):
+            return _folder(catalogue, path, given, room)
     place = shelf.find(ref, name)
     text = _text(place)
     sections = split(text, url=place.page.url, path=place.page.path, max_tokens=0)
@@ -304,17 +307,17 @@ def _outline(shelf: Shelf, given: Mapping[str, Any]) -> str:
     return answer(said, "\n".join(lines[:shown]), _rest(len(sections), skipped, shown, "docs_outline"))
 
 
-def _is_folder(copy: Copy, path: str) -> bool:
-    """Return true for the copy's own folder and for one with more than the page that has its name."""
-    return not path or any(each.startswith(f"{path}/") and each != f"{path}/index.md" for each in copy.pages)
+def _is_folder(catalogue: Catalogue, path: str) -> bool:
+    """Return true for the mirror's own folder and for one with more than the page that has its name."""
+    return not path or any(each.startswith(f"{path}/") and each != f"{path}/index.md" for each in catalogue.pages)
 
 
-def _folder(copy: Copy, path: str, given: Mapping[str, Any], room: Room) -> str:
-    """List a folder of a copy: the folders in it with their number of pages, then its pages."""
+def _folder(catalogue: Catalogue, path: str, given: Mapping[str, Any], room: Room) -> str:
+    """List a folder of a mirror: the folders in it with their number of pages, then its pages."""
     prefix = f"{path}/" if path else ""
     folders: Counter[str] = Counter()
     here: list[PageRow] = []
-    for each, row in copy.pages.items():
+    for each, row in catalogue.pages.items():
         if not each.startswith(prefix):
             continue
         below, slash, rest = each[len(prefix) :].partition("/")
@@ -322,14 +325,14 @@ def _folder(copy: Copy, path: str, given: Mapping[str, Any], room: Room) -> str:
             folders[below] += 1
         if not slash or rest == "index.md":
             here.append(row)
-    alone = {name for name in folders if folders[name] == 1 and f"{prefix}{name}/index.md" in copy.pages}
+    alone = {name for name in folders if folders[name] == 1 and f"{prefix}{name}/index.md" in catalogue.pages}
     larger = {name: count for name, count in folders.items() if name not in alone}
     entries = [f"- {prefix}{one_line(name)}/ ({counted(count, 'page')})" for name, count in sorted(larger.items())]
     entries += [
         f"- {one_line(row.path)}: {one_line(row.title or '')} (~{(row.size_bytes or 0) // 4:,} tokens)" for row in here
     ]
     said = [
-        f"site: {copy.name}, {one_line(copy.header.source_url)}, {_dated(copy)}",
+        f"site: {catalogue.name}, {one_line(catalogue.header.source_url)}, {_dated(catalogue)}",
         f"folder: {one_line(path) or '/'}: {counted(len(larger), 'folder')}, {counted(len(here), 'page')}",
     ]
     room.left -= estimate_tokens("\n".join(said))
@@ -339,7 +342,7 @@ def _folder(copy: Copy, path: str, given: Mapping[str, Any], room: Room) -> str:
         if not room.takes(entry + "\n"):
             break
         lines.append(entry)
-    more = [f"docs_outline with in={copy.name} and ref=<folder> goes down, docs_read reads a page."]
+    more = [f"docs_outline with in={catalogue.name} and ref=<folder> goes down, docs_read reads a page."]
     return answer(said, "\n".join(lines), more + _rest(len(entries), skipped, len(lines), "docs_outline"))
 
 
@@ -353,18 +356,19 @@ def _changes(shelf: Shelf, given: Mapping[str, Any]) -> str:
     room.left -= _TAIL
     said: list[str] = []
     entries: list[tuple[str, str]] = []
-    for copy in shelf.copies(given.get("in", "")):
-        since = moment or copy.header.crawl_started
-        changed = [(row.changed_at or "", row) for row in changed_pages(copy.mirror, since)]
-        gone = list(removed_pages(copy.mirror, since))
-        line = f"site: {copy.name}, {_dated(copy)}: since {since} {counted(len(changed), 'page')} new or changed"
-        line += f", {len(gone):,} URLs gone or moved"
+    for catalogue in shelf.catalogues(given.get("in", "")):
+        since = moment or catalogue.header.crawl_started
+        changed = [(row.changed_at or "", row) for row in changed_pages(catalogue.mirror, since)]
+        gone = list(removed_pages(catalogue.mirror, since))
+        pages = counted(len(changed), "page")
+        line = f"site: {catalogue.name}, {_dated(catalogue)}: since {since} {pages} new or changed"
+        line += f", {counted(len(gone), 'URL')} gone or moved"
         if room.takes(line + "\n"):
             said.append(line)
         entries += [
             (
                 at,
-                f"- {at or 'unknown'} changed {copy.name}/{one_line(row.path)}: {one_line(row.title or '')}\n"
+                f"- {at or 'unknown'} changed {catalogue.name}/{one_line(row.path)}: {one_line(row.title or '')}\n"
                 f"  {one_line(row.url, 500)}",
             )
             for at, row in changed
@@ -380,12 +384,12 @@ def _changes(shelf: Shelf, given: Mapping[str, Any]) -> str:
     return answer(said, "\n".join(lines), _rest(len(entries), skipped, len(lines), "docs_changes"))
 
 
-_IN: Final = site("Name of a copy, or a part of its name. Left out: all copies.")
+_IN: Final = site("Name of a mirror, or a part of its name. Left out: all mirrors.")
 
 TOOLS: Final = (
     Tool(
         "docs_list",
-        "List the copies of websites that can be searched and read here, with source, size and date.",
+        "List the mirrors of websites that can be searched and read here, with source, size and date.",
         (
             Argument("query", "Part of a name or an address.", (*QUERY_ALIASES, "in", "name", "site", "filter")),
             _SKIP,
@@ -395,7 +399,7 @@ TOOLS: Final = (
     ),
     Tool(
         "docs_search",
-        "Search the copies. Finds sections by words, names of functions, classes, options and exact symbols.",
+        "Search the mirrors. Finds sections by words, names of functions, classes, options and exact symbols.",
         (
             Argument("query", "Words or a symbol.", QUERY_ALIASES, is_needed=True),
             _IN,
@@ -431,7 +435,7 @@ TOOLS: Final = (
     ),
     Tool(
         "docs_outline",
-        "List the folders and pages of a copy, or the headings of a page with the tokens of each.",
+        "List the folders and pages of a mirror, or the headings of a page with the tokens of each.",
         (_IN, page("A folder or a page. Left out: the top folder.", is_needed=False), _SKIP, TOKENS),
         _outline,
     ),
