@@ -56,8 +56,6 @@ interrupted; all else goes to stderr. Every option in the tables can also stand 
 Every command also takes `--config FILE` and `-h`, `--help`; `sitemirror --version` prints the version.
 """
 
-_SERVING = "<!-- not run: it serves until it is stopped -->\n"
-
 _DOOR = """## `sitemap-to-markdown`
 
 {help}
@@ -89,7 +87,7 @@ def _command(command: Command) -> str:
                 f"## `sitemirror {command}`",
                 HELP[command],
                 f"```\n{_USAGE[command]}\n```",
-                _SERVING * (command is Command.MCP) + _examples(EXAMPLES[command]),
+                _examples(EXAMPLES[command], "" if command is Command.MCP else "sh"),
                 _arguments(command),
                 *tables,
             ]
@@ -98,8 +96,9 @@ def _command(command: Command) -> str:
     )
 
 
-def _examples(text: str) -> str:
-    return "```sh\n" + text + "\n```"
+def _examples(text: str, language: str = "sh") -> str:
+    """Format examples. Those without a language are not run by the tests: a server would not end."""
+    return f"```{language}\n{text}\n```"
 
 
 def _arguments(command: Command) -> str:
