@@ -82,6 +82,7 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
+_AFTER: Final = frozenset({Command.SEARCH})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
 
@@ -187,7 +188,7 @@ OPTIONS: Final = (
     Option(
         "verbose",
         Panel.OUTPUT,
-        _CONVERT | _VERIFY | _WHERE,
+        _CONVERT | _VERIFY | _WHERE | _AFTER,
         spellings=("--verbose", "-v"),
         says="In case of a bug: say where in the code it is.",
     ),
