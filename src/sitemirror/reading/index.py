@@ -72,7 +72,8 @@ _LIST_LINKS: Final = 12
 _UNSPACED: Final = re.compile(
     "([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
-_SYMBOL: Final = re.compile(r"`([!-/:-@\[-^{-~]{1,6})`|\b([A-Za-z](?:\+\+|#))(?![\w#+])")
+_OPERATOR: Final = re.compile(r"`([!-/:-@\[-^{-~]{1,6})`")
+_LETTER_END: Final = re.compile(r"[+#](?<=[A-Za-z].)\+?(?![\w#+])")  # of C++ and C#
 
 
 _FENCE: Final = re.compile(r"(?m)^`{3,}.*$")
@@ -419,7 +420,11 @@ def _words(title: str, headings: str, text: str) -> tuple[str, str, str, str]:
     """The columns of a section in the full-text table."""
     names = headings.split(HEADING_SEPARATOR)
     shown = _DESTINATION.sub("] ", text)
-    symbols = {symbol_word(match[1] or match[2]) for match in _SYMBOL.finditer(text)}
+    symbols = {symbol_word(operator) for operator in _OPERATOR.findall(text)}
+    for end in _LETTER_END.finditer(text):
+        before = end.start() - 1
+        if end[0] != "+" and not text[max(0, before - 1) : before].isalnum():
+            symbols.add(symbol_word(text[before] + end[0]))
     return spaced(title), spaced(" ".join(names[1:] or names)), spaced(shown), " ".join(sorted(symbols))
 
 
