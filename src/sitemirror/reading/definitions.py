@@ -7,10 +7,12 @@ as is the first cell of a table's row.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from sitemirror.links.markdown import body_start
 
@@ -48,6 +50,8 @@ _CANDIDATE: Final = re.compile(
 )
 _FRAGMENT: Final = re.compile(r"\]\(#([A-Za-z_][\w]*(?:\.[\w]+)+)(?=[\s)])")
 _MODULE: Final = re.compile(r"\]\(#module-([A-Za-z_][\w.]*)(?=[\s)])")
+_NAMED_LINK: Final = re.compile(r"\[`+([^`\[\]\n]+)`+\]\(<?([^()\s<>#]+(?:#[^()\s<>]+)?)(?=[\s)>])")
+_DOTTED: Final = re.compile(r"(?:module-)?[A-Za-z_]\w*(?:\.\w+)+")
 _REFERENCE: Final = re.compile(r"\[[^\[\]\n]*\]\((?!#)")
 _CODE: Final = re.compile(r"(`+)([ \t]*[^`].*?)\1(?!`)")
 _BOLD: Final = re.compile(r"\*\*((?:[^*\\\n]|\\.)+)\*\*")
@@ -119,6 +123,33 @@ def definitions(markdown: str) -> Iterator[Definition]:
             yield Definition(full, line, strength)
 
 
+class Reference(NamedTuple):
+    """A link to another page whose text is a name that the link's address ends with, too."""
+
+    name: str
+    target: str  # URL, or path below the mirror's folder
+
+
+def references(markdown: str, path: str) -> set[Reference]:
+    """Find the names that a page's links say other pages define. `path` is the page's own file."""
+    found: set[Reference] = set()
+    for code, destination in _NAMED_LINK.findall(markdown):
+        target, _, fragment = destination.partition("#")
+        if not target:
+            continue
+        text = _names(code, Strength.NAMED)
+        end = fragment or target.rpartition("/")[2].rpartition(".")[0]
+        last = _parts(text[0][0])[-1] if text else ""
+        if not last or not end.endswith(last) or end[: -len(last)][-1:].isalnum():
+            continue
+        is_dotted = "." in end and _DOTTED.fullmatch(end)
+        name = ".".join(_without_kinds(end.removeprefix("module-").split("."))) if is_dotted else text[0][0]
+        if "://" not in target:
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(target)))
+        found.add(Reference(name, target))
+    return found
+
+
 def split_name(name: str) -> list[str]:
     """Split a name into its owners and itself, in lower case: `std::vector` → `std`, `vector`."""
     return _parts(name.lower())
@@ -136,17 +167,24 @@ def _named_in_links(text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for fragment in dict.fromkeys(_FRAGMENT.findall(text)):
-        parts = fragment.split(".")
-        while len(parts) > 1 and (parts[0].lower() in _KEYWORDS or len(parts[0]) == 1):
-            del parts[0]
+        parts = _without_kinds(fragment.split("."))
         for start in range(1, len(parts)):
             end = ".".join(parts[start:])
             found[end] = "" if end in found else ".".join(parts)
     return {end: whole for end, whole in found.items() if whole}
 
 
+def _without_kinds(parts: list[str]) -> list[str]:
+    """Leave out what kind of a thing a name is: `c.PyList_New`, `method.push`."""
+    while len(parts) > 1 and (parts[0].lower() in _KEYWORDS or len(parts[0]) == 1):
+        parts = parts[1:]
+    return parts
+
+
 def _in_title(title: str) -> list[tuple[str, Strength]]:
     """Read a heading that is one name, or `class Name`."""
+    if _REFERENCE.match(title):
+        return []
     title = _LINK.sub(r"\1", _SOURCE.sub("", title))
     code = _CODE.search(title)
     if code is not None:

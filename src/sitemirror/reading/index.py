@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from sitemirror.errors import OutputError
 from sitemirror.publish.file_names import SEARCH_INDEX
 from sitemirror.publish.manifest import PageRow
-from sitemirror.reading.definitions import Strength, definitions, split_name
+from sitemirror.reading.definitions import Strength, definitions, references, split_name
 from sitemirror.reading.mirrors import Mirror
 from sitemirror.reading.sections import split
 
@@ -40,6 +40,10 @@ create index section_page on section(page);
 create table definition(last text, name text, section int, strength int);
 create index definition_last on definition(last);
 create index definition_section on definition(section);
+create index page_path on page(path);
+create table reference(last text, name text, target text, page int);
+create index reference_last on reference(last);
+create index reference_page on reference(page);
 create table pending(url text primary key, path text, title text, sha256 text, fetched_at text, seen text);
 create virtual table words using fts5(title, headings, body, symbols, content='',
     tokenize='porter unicode61 remove_diacritics 2');
@@ -68,11 +72,13 @@ _LIST_LINKS: Final = 12
 _UNSPACED: Final = re.compile(
     "([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
-_SYMBOL: Final = re.compile(r"`([!-/:-@\[-^{-~]{1,6})`|\b([A-Za-z](?:\+\+|#))(?![\w#+])")
+_OPERATOR: Final = re.compile(r"`([!-/:-@\[-^{-~]{1,6})`")
+_LETTER_END: Final = re.compile(r"[+#](?<=[A-Za-z].)\+?(?![\w#+])")  # of C++ and C#
 
 
-_LISTING: Final = re.compile(r"(?ms)^(`{3,})[^`\n]*\n.{2000,}?^\1\s*?$")
-_LISTING_PART: Final = 0.9
+_FENCE: Final = re.compile(r"(?m)^`{3,}.*$")
+_LISTING: Final = 2_000  # characters of code in one block
+_LISTING_PART: Final = 0.9  # of the page
 
 
 class PageKind(IntEnum):
@@ -149,6 +155,25 @@ class SearchIndex:
         """The Markdown of a section."""
         [packed] = self.database.execute("select text from section where id = ?", (section,)).fetchone()
         return zlib.decompress(packed).decode()
+
+    def definitions(self, last: str) -> list[tuple[str, int, int]]:
+        """Name, section and strength of what is defined under a name without owners, in lower case."""
+        statement = "select name, section, strength from definition where last = ? order by strength desc limit 600"
+        return self.database.execute(statement, (last,)).fetchall()
+
+    def referred(self, last: str) -> list[tuple[str, int, int]]:
+        """Name, page and number of the pages that say by a link that the page defines it."""
+        statement = (
+            "select r.name, p.id, count(*) from reference r join page p on p.url = r.target or p.path = r.target "
+            "where r.last = ? and r.page <> p.id group by 1, 2"
+        )
+        return self.database.execute(statement, (last,)).fetchall()
+
+    def first_sections(self, pages: Iterable[int]) -> dict[int, int]:
+        """The first section of each page, by page."""
+        marks = ",".join(map(str, pages))
+        rows = self.database.execute(f"select page, min(id) from section where page in ({marks}) group by page")  # noqa: S608
+        return dict(rows.fetchall())
 
     def titles(self) -> Iterator[str]:
         """The titles of the pages, without the site's name."""
@@ -364,10 +389,18 @@ def _replace_page(database: sqlite3.Connection, page: PageRow, markdown: str, ti
     kind = PageKind.TEXT
     if links >= _INDEX_LINKS and (2 * letters > shown or shown < _INDEX_CHARACTERS * links):
         kind = PageKind.INDEX
-    elif sum(len(match[0]) for match in _LISTING.finditer(markdown)) > _LISTING_PART * len(markdown):
+    elif _is_listing(markdown):
         kind = PageKind.LISTING
+    if kind is not PageKind.INDEX:
+        named_in = sorted((split_name(each.name)[-1], *each, page_id) for each in references(markdown, page.path))
+        database.executemany("insert into reference values(?, ?, ?, ?)", named_in)
     owners = sorted({each.name.rpartition(".")[0].lower() for each in defined if each.strength > Strength.MENTIONED})
     database.execute("update page set kind = ?, owners = ? where id = ?", (kind, " ".join(owners), page_id))
+
+
+def _is_listing(markdown: str) -> bool:
+    code = [len(part) for part in _FENCE.split(markdown)[1::2]]
+    return max(code, default=0) > _LISTING and sum(code) > _LISTING_PART * len(markdown)
 
 
 def _delete_page(database: sqlite3.Connection, page: int) -> None:
@@ -378,6 +411,7 @@ def _delete_page(database: sqlite3.Connection, page: int) -> None:
         [(id, *_words(title, headings, zlib.decompress(packed).decode())) for id, headings, packed in rows],
     )
     database.executemany("delete from definition where section = ?", [(id,) for id, *_ in rows])
+    database.execute("delete from reference where page = ?", (page,))
     database.execute("delete from section where page = ?", (page,))
     database.execute("delete from page where id = ?", (page,))
 
@@ -386,7 +420,11 @@ def _words(title: str, headings: str, text: str) -> tuple[str, str, str, str]:
     """The columns of a section in the full-text table."""
     names = headings.split(HEADING_SEPARATOR)
     shown = _DESTINATION.sub("] ", text)
-    symbols = {symbol_word(match[1] or match[2]) for match in _SYMBOL.finditer(text)}
+    symbols = {symbol_word(operator) for operator in _OPERATOR.findall(text)}
+    for end in _LETTER_END.finditer(text):
+        before = end.start() - 1
+        if end[0] != "+" and not text[max(0, before - 1) : before].isalnum():
+            symbols.add(symbol_word(text[before] + end[0]))
     return spaced(title), spaced(" ".join(names[1:] or names)), spaced(shown), " ".join(sorted(symbols))
 
 

@@ -1,7 +1,7 @@
 """Search mirrors: ranked sections for any text, over one mirror or many.
 
-A section's score adds up what is known of it: the words, weighted by where they are (1 for the best section of all
-mirrors); the name that it defines, if the query is one; the title that is the query. Pages that only list others count
+A section's score adds up what is known of it: the words, weighted by where they are (1 for the best section of a
+mirror); the name that it defines, if the query is one; the title that is the query. Pages that only list others count
 for little, and each page is named once before any is named twice.
 """
 
@@ -41,6 +41,9 @@ _NUMBER: Final = re.compile(
 _SUBTITLE: Final = re.compile(r"\s[—–|-]\s|:\s|\s\(")
 
 _WEIGHTS: Final = "8.0, 4.0, 1.0, 4.0"  # of title, headings, body, symbols
+_CONFIRMED: Final = 0.2  # times the agreement, where other pages' links say that a page defines a name, too
+_ONLY_SAID: Final = 0.7  # the same where the page itself does not show it
+_PARTIAL: Final = 0.5  # where no section has all words
 _EXACT: Final = 2.0
 _PAGE_TITLE: Final = 1.9
 _OWN_HEADING: Final = 1.2
@@ -218,22 +221,28 @@ def _match(database: sqlite3.Connection, expression: str, limit: int) -> dict[in
 
 
 def _by_words(query: Query, database: sqlite3.Connection) -> tuple[dict[int, float], int]:
-    """Sections with all words, then those with the beginning of a word, then with some of them."""
+    """Sections with all words, then those with the beginning of a word, or with some; the best of all counts 1.
+
+    Counted for each mirror alone: a word that is on every page of one may be rare in another.
+    """
     if not query.phrases:
         return {}, 0
     every = " ".join(query.phrases)
-    found = _match(database, every, _CANDIDATES)
+    found = _relative(_match(database, every, _CANDIDATES), 1.0)
     total = len(found)
     if total == _CANDIDATES:
         [total] = database.execute("select count(*) from words where words match ?", (every,)).fetchone()
     if len(found) < _FEW:
-        least = min(found.values(), default=1.0)
+        most = 0.9 * min(found.values(), default=_PARTIAL)
         for expression in _looser(query):
-            more = _match(database, expression, _CANDIDATES)
-            most = max(more.values(), default=1.0)
-            for id, value in more.items():
-                found.setdefault(id, 0.9 * min(least, most) * value / most)
+            for id, value in _relative(_match(database, expression, _CANDIDATES), most).items():
+                found.setdefault(id, value)
     return found, total or len(found)
+
+
+def _relative(found: dict[int, float], most: float) -> dict[int, float]:
+    best = max(found.values(), default=0.0)
+    return {id: most * value / best for id, value in found.items()} if best else found
 
 
 def _looser(query: Query) -> list[str]:
@@ -286,17 +295,16 @@ def _by_name(query: Query, index: SearchIndex) -> dict[int, float]:
 
 
 def _defining(name: str, parts: list[str], index: SearchIndex) -> dict[int, float]:
-    rows = _definitions(index.database, parts[-1])
     scored = [
         (id, *_agreement(parts, split_name(defined), strength), 0.1 * defined.endswith(name))
-        for defined, id, strength in rows
+        for defined, id, strength in index.definitions(parts[-1])
     ]
     sections = index.sections({id for id, *_ in scored})
     found: dict[int, float] = {}
     for id, bonus, rest, same_case in scored:
-        bonus += same_case
-        bonus += _place_bonus(rest, sections[id]) if rest else 0.0
+        bonus += same_case + (_place_bonus(rest, sections[id]) if rest else 0.0)
         found[id] = max(found.get(id, 0.0), bonus)
+    _add_references(found, sections, parts, index)
     if len(parts) > 1 and max(found.values(), default=0.0) < _EXACT:
         # A member that the page names in a text only: where its owner is defined.
         for id, bonus in _defining(name, parts[:-1], index).items():
@@ -304,10 +312,23 @@ def _defining(name: str, parts: list[str], index: SearchIndex) -> dict[int, floa
     return found
 
 
-def _definitions(database: sqlite3.Connection, last: str) -> list[tuple[str, int, int]]:
-    return database.execute(
-        "select name, section, strength from definition where last = ? order by strength desc limit 600", (last,)
-    ).fetchall()
+def _add_references(
+    found: dict[int, float], sections: dict[int, SectionRow], parts: list[str], index: SearchIndex
+) -> None:
+    """Raise the sections of pages that other pages link to by the name; the first one of a page without any."""
+    said: dict[int, float] = {}
+    for name, page, count in index.referred(parts[-1]):
+        agreement, _ = _agreement(parts, split_name(name), Strength.NAMED)
+        said[page] = max(said.get(page, 0.0), agreement * min(count + 2, 5) / 5)
+    best: dict[int, int] = {}
+    for id in sorted(found, key=found.__getitem__):
+        best[sections[id].page] = id
+    others = index.first_sections(said.keys() - best.keys())
+    for page, agreement in said.items():
+        if page in best:
+            found[best[page]] += _CONFIRMED * agreement
+        elif page in others:
+            found[others[page]] = _ONLY_SAID * agreement
 
 
 def _agreement(wanted: list[str], defined: list[str], strength: int) -> tuple[float, list[str]]:
@@ -342,9 +363,6 @@ def _place_bonus(owners: list[str], section: SectionRow) -> float:
 
 
 def _rank(hits: list[_Hit]) -> list[_Hit]:
-    best = max((hit.words for hit in hits), default=0.0) or 1.0
-    for hit in hits:
-        hit.words /= best
     return sorted(hits, key=lambda hit: (-hit.score, hit.section.url, hit.section.first))
 
 
