@@ -174,6 +174,36 @@ def test_searches_at_once_agree(mirror: Published) -> None:
     assert rows(mirror, "select count(*), count(distinct page) from section") == [(200, 200)]
 
 
+def test_search_during_updates_sees_whole_pages(mirror: Published) -> None:
+    """While another search writes what each update changed, a result is always of one version of a page."""
+    mirror.have({f"p{number}": f"# Page {number}\n\nversion 0 walrus\n" for number in range(60)})
+    assert mirror.search("walrus").total == 60
+    ended = threading.Event()
+    seen: list[str] = []
+
+    failures: list[Exception] = []
+
+    def keep_searching() -> None:
+        try:
+            while not ended.is_set():
+                seen.extend(result.snippet for result in mirror.search("walrus", limit=60).results)
+        except Exception as error:
+            failures.append(error)
+
+    others = [threading.Thread(target=keep_searching) for _ in range(2)]
+    for other in others:
+        other.start()
+    for version in range(1, 6):
+        mirror.have({f"p{number}": f"# Page {number}\n\nversion {version} walrus\n" for number in range(60)})
+        assert mirror.search(f"version {version}", limit=60).total > 0
+    ended.set()
+    for other in others:
+        other.join()
+    assert failures == []
+    assert set(seen) <= {f"version {version} walrus" for version in range(6)}
+    assert mirror.search('"version 5 walrus"').total == 60
+
+
 def test_empty_page_is_no_problem(mirror: Published) -> None:
     """A page without text is in the index and found by nobody."""
     mirror.have({"empty": "", "b": PAGES["b"]})

@@ -16,7 +16,7 @@ import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
@@ -129,6 +129,16 @@ class SearchIndex:
     def __exit__(self, *_: object) -> None:
         self.database.close()
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold the index as it is for several questions. Another process that updates it waits meanwhile."""
+        self.database.execute("begin")
+        try:
+            yield
+        finally:
+            if self.database.in_transaction:
+                self.database.execute("rollback")
+
     @property
     def has_pages(self) -> bool:
         """True if there is anything to search."""
@@ -199,7 +209,7 @@ def open_index(mirror: Mirror) -> SearchIndex:
         raise AssertionError
     except (Refused, OSError) as error:
         database = _connect(":memory:")
-        _create(database)
+        _prepare(database)
         pending = _update(database, mirror)
         warning = f"the index of {mirror.folder} is in memory only, and made again by each search: {error}"
         return SearchIndex(mirror, database, [warning, *_about(mirror, pending)])
@@ -207,8 +217,9 @@ def open_index(mirror: Mirror) -> SearchIndex:
 
 def discard_index(mirror: Mirror) -> None:
     """Delete a mirror's index, if it can be. The next search makes it again."""
-    with suppress(OSError):
-        (mirror.folder / SEARCH_INDEX).unlink()
+    for name in (SEARCH_INDEX, f"{SEARCH_INDEX}-journal"):
+        with suppress(OSError):
+            (mirror.folder / name).unlink()
 
 
 def _open_file(mirror: Mirror) -> SearchIndex:
@@ -217,15 +228,7 @@ def _open_file(mirror: Mirror) -> SearchIndex:
         raise Refused(f"{SEARCH_INDEX} is a symlink")
     database = _connect(str(path))
     try:
-        if _version(database) != VERSION:
-            database.execute("begin immediate")
-            if database.execute("select count(*) from sqlite_schema").fetchone()[0] and _version(database) != VERSION:
-                raise sqlite3.DatabaseError("another version")
-            if _version(database) != VERSION:
-                database.rollback()
-                _create(database)
-            else:
-                database.rollback()
+        _prepare(database)
         pending = _update(database, mirror)
     except BaseException:
         database.close()
@@ -248,8 +251,18 @@ def _connect(path: str) -> sqlite3.Connection:
     return database
 
 
-def _create(database: sqlite3.Connection) -> None:
-    database.executescript(f"begin immediate;{_SCHEMA}pragma user_version = {VERSION};commit;")
+def _prepare(database: sqlite3.Connection) -> None:
+    """Create the tables in an empty file. Raises `sqlite3.DatabaseError` for one of another version."""
+    if _version(database) == VERSION:
+        return
+    database.execute("begin immediate")
+    if _version(database) != VERSION:  # else another process was faster
+        if database.execute("select count(*) from sqlite_schema").fetchone()[0]:
+            raise sqlite3.DatabaseError("another version")
+        for statement in _SCHEMA.split(";"):
+            database.execute(statement)
+        database.execute(f"pragma user_version = {VERSION}")
+    database.execute("commit")
 
 
 def _version(database: sqlite3.Connection) -> int:
@@ -280,10 +293,12 @@ def _update(database: sqlite3.Connection, mirror: Mirror) -> int:
         if waiting:
             _write(database, mirror, waiting)
         return _count(database, "pending")
+    database.execute("begin immediate")  # Before looking: another process may be doing the same.
     known = {url: (id, rest) for id, url, *rest in database.execute(f"select id, {', '.join(_STORED)} from page")}  # noqa: S608
-    if not known and _meta(database, "suffix") is None:
+    is_new = not known
+    if is_new and _meta(database, "suffix") is None:
         suffix = _common_suffix([page.title or "" for page in mirror.markdown_pages()])
-        database.execute("insert or ignore into meta values('suffix', ?)", (suffix,))
+        database.execute("insert into meta values('suffix', ?)", (suffix,))
     suffix = _meta(database, "suffix") or ""
     changed: list[PageRow] = []
     others: list[tuple[str, str | None, int]] = []
@@ -293,14 +308,12 @@ def _update(database: sqlite3.Connection, mirror: Mirror) -> int:
             changed.append(page)
         elif path != page.path or fetched_at != page.fetched_at:
             others.append((page.path, page.fetched_at, id))
-    database.execute("begin immediate")
     for id, _ in known.values():
         _delete_page(database, id)
     database.executemany("update page set path = ?, fetched_at = ? where id = ?", others)
     database.execute("delete from pending")
     database.execute("delete from meta where name = 'manifest'")  # until all pages are written
     database.execute("commit")
-    is_new = len(changed) > _count(database, "page")
     _write(database, mirror, changed)
     if is_new:
         database.execute("insert into words(words) values('optimize')")
@@ -352,9 +365,13 @@ def _write(database: sqlite3.Connection, mirror: Mirror, pages: Iterable[PageRow
 
 
 def _replace_page(database: sqlite3.Connection, page: PageRow, markdown: str, title: str) -> None:
-    for (id,) in database.execute("select id from page where url = ?", (page.url,)).fetchall():
-        _delete_page(database, id)
     database.execute("delete from pending where url = ?", (page.url,))
+    for id, *before in database.execute(
+        "select id, sha256, title, path from page where url = ?", (page.url,)
+    ).fetchall():
+        if page.sha256 is not None and before == [page.sha256, title, page.path]:
+            return  # Another process was faster.
+        _delete_page(database, id)
     cursor = database.execute(
         f"insert into page({', '.join(_STORED)}) values(?, ?, ?, ?, ?)",
         (page.url, page.path, title, page.sha256, page.fetched_at),

@@ -150,6 +150,13 @@ def search_indexes(query: Query, indexes: Sequence[SearchIndex], *, limit: int =
 
 
 def _search(query: Query, indexes: Sequence[SearchIndex], limit: int, started: float) -> SearchReport:
+    with ExitStack() as stack:
+        for index in indexes:
+            stack.enter_context(index.reading())
+        return _report(query, indexes, limit, started)
+
+
+def _report(query: Query, indexes: Sequence[SearchIndex], limit: int, started: float) -> SearchReport:
     if not any(index.has_pages for index in indexes):
         folders = ", ".join(str(index.mirror.folder) for index in indexes)
         hint = "for HTML, mirror again with --format both; for a mirror that is being written, wait for its pages"
