@@ -76,7 +76,7 @@ UNSEEN: Final = (
     Manual("sqlalchemy", "python-sqlalchemy-doc", _DOC / "python-sqlalchemy-doc/html", "objects.inv"),
     Manual("rust", "rust-doc", _DOC / "rust-doc/html", "std/all.html", below="std"),
 )
-"""Manuals chosen before the first measurement and never looked at to change the ranking."""
+"""Manuals chosen before the first measurement; no result of theirs has changed the ranking. See README.md."""
 
 
 # --- mirrors ----------------------------------------------------------------------------------------------------------
