@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         list_site_sync,
         mirror,
         mirror_sync,
+        search,
+        sections,
         verify,
         where,
     )
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from sitemirror.model import Page
     from sitemirror.page_stream import MirroredPage, pages
     from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
+    from sitemirror.reading.export import PageRecord, SectionRecord, export
+    from sitemirror.reading.search import SearchReport, SearchResult
+    from sitemirror.reading.sections import Section
     from sitemirror.settings import Options, Settings
     from sitemirror.sites import (
         Site,
@@ -47,7 +52,12 @@ __all__ = [
     "MirroredPage",
     "Options",
     "Page",
+    "PageRecord",
     "Run",
+    "SearchReport",
+    "SearchResult",
+    "Section",
+    "SectionRecord",
     "Settings",
     "Site",
     "SitemirrorError",
@@ -61,6 +71,7 @@ __all__ = [
     "crawl_sites",
     "crawl_sites_sync",
     "crawl_sync",
+    "export",
     "list_site",
     "list_site_sync",
     "mirror",
@@ -68,6 +79,8 @@ __all__ = [
     "mirror_sites_sync",
     "mirror_sync",
     "pages",
+    "search",
+    "sections",
     "update_mirrors",
     "update_mirrors_sync",
     "verify",
@@ -78,12 +91,16 @@ _HOMES = {
     "Page": "model",
     "MirroredPage": "page_stream",
     "Options": "settings",
+    "SearchReport": "reading.search",
+    "SearchResult": "reading.search",
+    "Section": "reading.sections",
     "Settings": "settings",
     "SitemirrorError": "errors",
     "convert_html": "convert",
     "pages": "page_stream",
     **dict.fromkeys(("Site", "crawl_sites", "crawl_sites_sync", "mirror_sites", "mirror_sites_sync"), "sites"),
     **dict.fromkeys(("update_mirrors", "update_mirrors_sync"), "sites"),
+    **dict.fromkeys(("PageRecord", "SectionRecord", "export"), "reading.export"),
     **dict.fromkeys(("ListReport", "MirrorReport", "SitesReport", "VerifyReport"), "publish.report"),
 }
 

@@ -10,7 +10,7 @@ import inspect
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sitemirror.fetch.pace import Clock, LastRequests
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
+    from sitemirror.reading.search import SearchReport
+    from sitemirror.reading.sections import Section
     from sitemirror.run.convert_one import PageInput
     from sitemirror.run.session import Session
     from sitemirror.workers.jobs import ConvertOptions
@@ -372,6 +374,41 @@ def where(
     if not isinstance(target, str | os.PathLike):
         raise wrong_type("a URL or a file", target, "text or a path", hint="give it as https://example.com/")
     return find(os.fspath(target), settings_of(settings, options), on_guess)
+
+
+def search(query: str, *folders: str | os.PathLike[str], limit: int = 10) -> SearchReport:
+    """Search the mirrors in or below the folders, `output` if none is given, in one ranking.
+
+    Each mirror's index is built or brought up to date first. Raises `UsageError` where there is nothing to search.
+    """
+    from sitemirror.reading.search import search as find
+
+    if not isinstance(query, str):
+        raise wrong_type("a query", query, "text", hint="give what to search for")
+    return find(query, _folders(folders), limit=limit)
+
+
+def sections(*folders: str | os.PathLike[str], max_tokens: int = 800) -> Iterator[Section]:
+    """Yield the sections of every Markdown page of the mirrors in or below the folders, `output` if none is given.
+
+    A section has at most `max_tokens`, unless a single line has more; 0 means no limit. Joined, the sources of a page's
+    sections are its text. A page whose file is not the one in the manifest is left out.
+    """
+    from sitemirror.reading.mirrors import find_mirrors
+    from sitemirror.reading.sections import split
+
+    for mirror in find_mirrors(_folders(folders)):
+        for page in mirror.markdown_pages():
+            if (text := mirror.current(page)) is not None:
+                yield from split(text, url=page.url, path=mirror.file(page).as_posix(), max_tokens=max_tokens)
+
+
+def _folders(folders: tuple[str | os.PathLike[str], ...]) -> list[Path]:
+    for folder in folders:
+        if not isinstance(folder, str | os.PathLike):
+            hint = "give that of a mirror, such as output/docs.example.com"
+            raise wrong_type("a folder", folder, "text or a path", hint=hint)
+    return [Path(folder) for folder in folders or (Settings().output,)]
 
 
 async def fetch_page(

@@ -74,7 +74,7 @@ def test_the_program_prints_the_script(shell: str, capsys: pytest.CaptureFixture
 
 def test_bash_completes_commands(tmp_path: Path) -> None:
     """Also help and completion."""
-    assert bash(tmp_path, "m") == ["mirror"]
+    assert bash(tmp_path, "m") == ["mirror", "mcp"]
     assert set(bash(tmp_path, "")) >= {*Command, "help", "completion", "--version"}
     assert bash(tmp_path, "completion", "z") == ["zsh"]
     assert bash(tmp_path, "help", "cr") == ["crawl"]
@@ -86,6 +86,8 @@ def test_bash_completes_options_and_values(tmp_path: Path) -> None:
     assert bash(tmp_path, "verify", "--inc") == []
     assert bash(tmp_path, "mirror", "--format", "") == ["markdown", "html", "both"]
     assert bash(tmp_path, "list", "--format", "") == ["json", "md"]
+    assert bash(tmp_path, "export", "--format", "") == ["jsonl", "parquet", "md"]
+    assert bash(tmp_path, "agents", "--mcp", "c") == ["claude", "cursor", "codex"]
     assert bash(tmp_path, "mirror", "--format", "=", "h") == ["html"]
     assert bash(tmp_path, "mirror", "--format", "=") == ["markdown", "html", "both"]
     assert bash(tmp_path, "mirror", "--rate-limit", "") == []

@@ -70,7 +70,9 @@ def test_program_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     for command in Command:
         assert f"\n  {command} " in out
-        assert f"sitemirror {command} {'output/' if command in (Command.VERIFY, Command.UPDATE) else 'https://'}" in out
+        argument = ARGUMENTS[command][0]
+        begins = "output/" if argument.strip("[").startswith("DIR") else '"' if argument[0] == "Q" else "https://"
+        assert f"sitemirror {command} {begins}" in out
 
 
 def test_sitemap_to_markdown_has_the_options_of_both_commands(

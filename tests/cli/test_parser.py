@@ -64,7 +64,7 @@ def test_options_without_settings() -> None:
     line = parsed("mirror", "--sites", "s.txt", "-q", "--config=c.toml")
     assert (line.target, line.sites, line.config, line.given) == ("", Path("s.txt"), Path("c.toml"), {"quiet": True})
     line = parsed("convert", "page.html", "--url", URL, "--explain")
-    assert (line.target, line.base, line.explain, line.given) == ("page.html", URL, True, {})
+    assert (line.target, line.more, line.given) == ("page.html", {"--url": URL, "--explain": True}, {})
 
 
 def test_other_programs_are_commands() -> None:

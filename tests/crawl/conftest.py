@@ -17,7 +17,15 @@ from tests.site import Site
 
 Crawl = Callable[..., Awaitable[MirrorReport]]
 
-_OWN = ("_manifest.json", "_index.md", "_checkpoint.json", "_processed.txt", "_failed.log", "_progress.json")
+_OWN = (
+    "_manifest.json",
+    "_index.md",
+    "_llms.txt",
+    "_checkpoint.json",
+    "_processed.txt",
+    "_failed.log",
+    "_progress.json",
+)
 _OWN_FOLDERS = ("_failed/", "_skipped/", "_state.sqlite3", "mirror-index.json", ".lock", "_lock")
 
 

@@ -13,7 +13,7 @@ import pytest
 import sitemirror
 from sitemirror import errors, events
 from sitemirror.cli.config import PREFIX, variable
-from sitemirror.cli.options import OPTIONS, opposites
+from sitemirror.cli.options import MORE_ARGUMENTS, OPTIONS, opposites
 from sitemirror.publish.manifest import PageRow
 from sitemirror.run import crawl_loop
 from sitemirror.settings import Settings, setting_types
@@ -22,7 +22,8 @@ from tests.conftest import RunCli
 from tests.docs.blocks import PROSE, ROOT, blocks, prose
 
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
-OTHERS = {"--config", "--help-all", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
+OTHERS = {"--config", "--help-all", "--sites", "--help", "--version", "--url", "--mirror", "--list-only"}
+OTHERS |= {name.split()[0] for rows in MORE_ARGUMENTS.values() for name, _ in rows}
 # Of programs that the pages mention besides ours.
 FOREIGN = {"--kills", "--nginx", "--seed", "--steps", "--trace"}
 
@@ -57,6 +58,7 @@ def test_the_map_has_every_module() -> None:
     package, named = "", set[Path]()
     table = prose(ROOT / "docs" / "architecture.md")
     packages = "run|verification|store|publish|convert(?:/[a-z]+)?|fetch|frontier|sitemaps|links|cli|workers|sites"
+    packages += "|reading|agents|mcp"
     for first, modules in re.findall(rf"(?m)^\| ({packages}|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table):
         package = first or package
         named |= {ROOT / "src" / "sitemirror" / package / f"{module}.py" for module in modules.split(", ")}

@@ -98,7 +98,8 @@ def _run_command(line: CommandLine) -> int:
         case Command.UPDATE:
             return _update(line, settings)
         case Command.CONVERT:
-            return (_explain if line.explain else _convert)(_convert_target(line), line.base, settings)
+            show = _explain if line.more.get("--explain") else _convert
+            return show(_convert_target(line), line.more.get("--url"), settings)
         case Command.VERIFY | Command.WHERE if not line.target:
             what = "folder" if command is Command.VERIFY else "URL or file"
             raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")
@@ -109,6 +110,20 @@ def _run_command(line: CommandLine) -> int:
 
             streams.print_line(api.where(line.target, settings=settings, on_guess=_note))
             return 0
+        case Command.SEARCH:
+            from sitemirror.cli.search import run_search
+
+            return run_search(line, settings)
+        case Command.EXPORT:
+            from sitemirror.cli.export import run_export
+
+            return run_export(line)
+        case Command.MCP:
+            return _serve_mcp([Path(each) for each in line.targets], line.more.get("--http"))
+        case Command.AGENTS:
+            from sitemirror.cli.agents import run_agents
+
+            return run_agents(line)
 
 
 def _settings(line: CommandLine) -> Settings:
@@ -357,6 +372,28 @@ def _verify(folder: Path, settings: Settings, program: str) -> int:
     if report.status is RunStatus.ERROR:
         complain(report.error or "", report.hint or "", program=program)
         return 1
+    return 0
+
+
+# --- mcp -----------------------------------------------------------------------------------------------------------
+
+
+def _serve_mcp(folders: Sequence[Path], port: str | None) -> int:
+    """Serve mirrors over MCP until stdin ends, or with a port until a signal."""
+    if port is not None and not (port.isdecimal() and int(port) < 65_536):
+        raise UsageError(f"--http must be a port from 0 to 65535, got {port}", hint=f"see `{SITEMIRROR} mcp --help`")
+    try:
+        from sitemirror.mcp.server import serve_http, serve_stdio
+    except ImportError as error:
+        hint = "pip install 'sitemirror[mcp]'"
+        raise UsageError(f"mcp needs the package mcp, version 2: {error}", hint=hint) from None
+    from sitemirror.reading.mirrors import DEFAULT_FOLDER
+
+    folders = folders or [DEFAULT_FOLDER]
+    if port is None:
+        serve_stdio(folders)
+    else:
+        serve_http(folders, int(port))
     return 0
 
 

@@ -42,7 +42,7 @@ class OptionEntry(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-_FOLDERS: Final = (Command.UPDATE, Command.VERIFY)
+_FOLDERS: Final = (Command.UPDATE, Command.VERIFY, Command.SEARCH, Command.EXPORT, Command.AGENTS, Command.MCP)
 _FILES: Final = (Command.CONVERT, Command.WHERE)
 _GENERAL: Final = (VERSION_ROW, HELP_ROW)
 _OTHER_COMMANDS: Final = (
@@ -78,8 +78,11 @@ def _of_option(option: Option) -> OptionEntry:
 def _of_row(row: Row) -> OptionEntry:
     *short, last = row[0].split(", ")
     long, _, placeholder = last.partition(" ")
-    value = {"": Value.NONE, "FILE": Value.FILE}.get(placeholder, Value.ANY)
-    return OptionEntry((*short, long), row[1].partition(". ")[0].removesuffix("."), value)
+    text = row[1].partition(". ")[0].removesuffix(".")
+    if "|" in placeholder:
+        return OptionEntry((*short, long), text, Value.CHOICE, tuple(placeholder.split("|")))
+    value = {"": Value.NONE, "FILE": Value.FILE, "PATH": Value.FILE}.get(placeholder, Value.ANY)
+    return OptionEntry((*short, long), text, value)
 
 
 def _commands() -> Iterator[tuple[str, str]]:

@@ -61,6 +61,26 @@ TEXTS: Final = {
         "Prints each problem and changes nothing. Exits with 1 if it finds any."
     ),
     Command.WHERE: "Prints the file of a URL, or the URL of a file.",
+    Command.SEARCH: (
+        "Searches mirrors: ranked sections with file, lines and an excerpt.\n\n"
+        "Any text is a query; text in double quotes is a phrase. A query that begins with a dash goes after --. The "
+        "first search makes the index, _search.sqlite3 in each mirror; each search updates it."
+    ),
+    Command.EXPORT: (
+        "Exports the text of mirrors for pipelines, as pages or as sections.\n\n"
+        "Ids stay the same from one export to the next. --since exports what changed and what was removed. "
+        "md packs all pages into files of at most --max-tokens. Exits with 1 if the file of a page is not readable."
+    ),
+    Command.AGENTS: (
+        "Tells coding agents about mirrors.\n\n"
+        "Prints an index of at most 8 KB that names every folder; --write puts it into a file that agents read by "
+        "themselves. With --mcp, a client starts `sitemirror mcp` by itself. --remove undoes both."
+    ),
+    Command.MCP: (
+        "Serves mirrors to agents over the Model Context Protocol, read-only.\n\n"
+        "A client starts it and talks to it over stdin and stdout; `sitemirror agents --mcp` adds it to a client's "
+        "configuration. Needs the extra: pip install 'sitemirror[mcp]'."
+    ),
 }
 
 SITEMAP_TO_MARKDOWN_HELP: Final = (
@@ -81,7 +101,11 @@ sitemirror update output/docs.example.com/           # fetch new and changed pag
 sitemirror crawl https://docs.example.com/ -o html   # save HTML for offline reading
 sitemirror convert https://docs.example.com/install  # print one page as Markdown
 sitemirror verify output/docs.example.com/           # check files and links
-sitemirror where https://docs.example.com/install    # print the file of a page""",
+sitemirror where https://docs.example.com/install    # print the file of a page
+sitemirror search "rate limit"                       # find sections in mirrors
+sitemirror export output/ -o pages.jsonl             # export pages for pipelines
+sitemirror agents output/ --write AGENTS.md          # tell coding agents about mirrors
+sitemirror mcp output/                               # serve mirrors to agents""",
     Command.LIST: """\
 sitemirror list https://docs.example.com/
 sitemirror list https://docs.example.com/guide/ --format md > outline.md
@@ -112,6 +136,22 @@ sitemirror verify output --quiet > report.json""",
     Command.WHERE: """\
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    Command.SEARCH: """\
+sitemirror search "rate limit"
+sitemirror search json.loads output/docs.example.com/ --limit 3
+sitemirror search --json -- --retries | jq -r '.results[].path'""",
+    Command.EXPORT: """\
+sitemirror export output/docs.example.com/ -o pages.jsonl
+sitemirror export output/docs.example.com/ --sections --since 2026-01-31 > changed.jsonl
+sitemirror export output/docs.example.com/ --format md --max-tokens 50000 -o packed""",
+    Command.MCP: """\
+sitemirror mcp output/docs.example.com/
+sitemirror mcp output mirrors --http 8123""",
+    Command.AGENTS: """\
+sitemirror agents output/docs.example.com/
+sitemirror agents --write AGENTS.md
+sitemirror agents --mcp claude --yes
+sitemirror agents --remove --write AGENTS.md --mcp claude --yes""",
     MIRROR_SITE: """\
 mirror-site https://docs.example.com/ -o offline --link-depth 2
 mirror-site https://docs.example.com/ -o raw --delay-seconds 0.5 --no-post-process""",
@@ -178,7 +218,7 @@ def _with_argument(path: str, text: str, command: Command, more: Sequence[Row], 
     argument = ARGUMENTS[command]
     key = path if path in EXAMPLES else command
     rows = [argument, *MORE_ARGUMENTS.get(command, ())]
-    usage = f"{path} [OPTIONS] {argument[0]}{' ...' if command is Command.UPDATE else ''}"
+    usage = f"{path} [OPTIONS] {argument[0]}"
     if SITES_ROW in rows:
         usage += f" | {SITES_ROW[0]}"
     sections = [("Arguments", rows), *_sections(options_of(command), more, all_options)]

@@ -25,6 +25,10 @@ class Command(StrEnum):
     CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
+    SEARCH = "search"
+    EXPORT = "export"
+    AGENTS = "agents"
+    MCP = "mcp"
 
 
 class Panel(StrEnum):
@@ -85,6 +89,8 @@ _LIST: Final = frozenset({Command.LIST})
 _CONVERT: Final = frozenset({Command.CONVERT})
 _VERIFY: Final = frozenset({Command.VERIFY})
 _WHERE: Final = frozenset({Command.WHERE})
+_SEARCH: Final = frozenset({Command.SEARCH})
+_AFTER: Final = frozenset({Command.SEARCH, Command.EXPORT, Command.AGENTS, Command.MCP})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNNING | _CONVERT
 
@@ -203,11 +209,11 @@ OPTIONS: Final = (
     Option(
         "verbose",
         Panel.OUTPUT,
-        _CONVERT | _VERIFY | _WHERE,
+        _CONVERT | _VERIFY | _WHERE | _AFTER,
         spellings=("--verbose", "-v"),
         says="Show a traceback on internal errors.",
     ),
-    Option("json", Panel.OUTPUT, _RUNNING | _VERIFY, spellings=("--json",)),
+    Option("json", Panel.OUTPUT, _RUNNING | _VERIFY | _SEARCH, spellings=("--json",)),
     Option("profile", Panel.OUTPUT, _COPYING, spellings=("--profile",)),
     Option("user_agent", Panel.CONNECTION, _FETCHING, "S"),
     Option("header", Panel.CONNECTION, _FETCHING, "'K: V'"),
@@ -249,14 +255,25 @@ SITES_ROW: Final[Row] = (
     "Many sites at once: a file with one URL a line (- = stdin), or .toml with options for each.",
 )
 
+_MIRRORS: Final = "Folder of a mirror, or a folder with mirrors in it. Can be repeated."
+_OUTPUT: Final = "[default: output]"
+
+# "...": several may be given; a leading "[": none has to be.
 ARGUMENTS: Final[Mapping[str, Row]] = {
     Command.LIST: ("URL", "A site, a section of a site, or a sitemap."),
     Command.MIRROR: ("URL", "A site, a section of a site, or a sitemap."),
     Command.CRAWL: ("URL", "The start page."),
-    Command.UPDATE: ("DIR", "Folder of a mirror, or a folder with mirrors in it. Can be repeated."),
-    Command.CONVERT: ("FILE|URL|-", "An HTML file, the URL of a page, or - for stdin (the default in a pipe)."),
+    Command.UPDATE: ("DIR ...", _MIRRORS),
+    Command.CONVERT: ("[FILE|URL|-]", "An HTML file, the URL of a page, or - for stdin (the default in a pipe)."),
     Command.VERIFY: ("DIR", "Folder of a mirror, or a folder with mirrors in it."),
     Command.WHERE: ("URL|FILE", "URL of a page, or a file of a mirror."),
+    Command.SEARCH: (
+        "QUERY [DIR ...]",
+        f"Text to search for, and folders of mirrors or folders with mirrors in them. {_OUTPUT}",
+    ),
+    Command.EXPORT: ("DIR ...", _MIRRORS),
+    Command.AGENTS: ("[DIR ...]", f"{_MIRRORS} {_OUTPUT}"),
+    Command.MCP: ("[DIR ...]", f"{_MIRRORS} {_OUTPUT}"),
 }
 
 MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
@@ -265,6 +282,21 @@ MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
     Command.CONVERT: (
         ("--url URL", "URL of a page in a file: the base of its relative links."),
         ("--explain", "Show which parts of the page are kept or removed, and why."),
+    ),
+    Command.SEARCH: (("--limit N", "Number of results. [default: 10]"),),
+    Command.EXPORT: (
+        ("--format jsonl|parquet|md", "One JSON object a line, Parquet, or packed Markdown files. [default: jsonl]"),
+        ("--sections", "Export sections instead of pages."),
+        ("--max-tokens N", "Estimated tokens of a section (default: 800) or of a Markdown file (default: 100,000)."),
+        ("--since DATE", "Only what changed on or after this day or time, and what was removed."),
+        ("-o, --output PATH", "The file; for md, the folder. jsonl goes to stdout by default."),
+    ),
+    Command.MCP: (("--http PORT", "Serve over HTTP on 127.0.0.1 instead of stdin and stdout. 0 = any free port."),),
+    Command.AGENTS: (
+        ("--write FILE", "Put the index between markers into this file, such as AGENTS.md or CLAUDE.md."),
+        ("--mcp claude|cursor|codex|vscode", "Add the server to this client's configuration in the current folder."),
+        ("--remove", "Remove what --write or --mcp added."),
+        ("--yes", "Change the client's configuration without asking."),
     ),
 }
 """Options that are no settings: they cannot be given in the environment or in a file."""

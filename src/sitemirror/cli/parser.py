@@ -45,19 +45,20 @@ class CommandLine(NamedTuple):
     program: str
     arguments: Sequence[str]
     command: Command
-    target: str
-    """The URL, folder or file that the command is about; empty with a list of sites."""
+    targets: Sequence[str]
+    """The URLs, folders or files that the command is about; empty with a list of sites."""
     given: Mapping[str, Any]
     """Settings that were given, by field."""
     config: Path | None = None
     sites: Path | None = None
     """A list of sites, in place of one."""
-    base: str | None = None
-    """convert: the URL of the page in a file."""
-    explain: bool = False
-    """convert: show which blocks are kept and cut instead of the page."""
-    targets: tuple[str, ...] = ()
-    """All arguments: only update takes more than one."""
+    more: Mapping[str, Any] = {}
+    """Options of `MORE_ARGUMENTS` that were given, by their long spelling; a flag is True."""
+
+    @property
+    def target(self) -> str:
+        """The one thing that the command is about, empty if nothing was named."""
+        return self.targets[0] if self.targets else ""
 
 
 class ShowHelp(NamedTuple):
@@ -184,15 +185,15 @@ def _parse_command(command: Command, program: str, path: str, arguments: Sequenc
         return shown
     config, sites = _file(options, "--config"), _file(options, "--sites")
     takes_sites = SITES_ROW in rows
-    if not targets and not takes_sites and command is not Command.CONVERT:  # which may be in a pipe
-        raise UsageError(f"missing argument '{ARGUMENTS[command][0]}'", hint=hint)
-    if len(targets) > 1 and command is not Command.UPDATE:
+    argument = ARGUMENTS[command][0]
+    if not targets and not takes_sites and not argument.startswith("["):
+        raise UsageError(f"missing argument '{argument.partition(' ')[0]}'", hint=hint)
+    if len(targets) > 1 and "..." not in argument:
         if takes_sites:
             hint = "give one URL, or a list of them with --sites FILE; quote what contains blanks"
         raise _unexpected(targets[1:], hint=hint)
-    base, explain = options.pop("--url", None), options.pop("--explain", False)
-    target = targets[0] if targets else ""
-    return CommandLine(program, arguments, command, target, options, config, sites, base, explain, tuple(targets))
+    more = {name: options.pop(name) for name in [name for name in options if name.startswith("--")]}
+    return CommandLine(program, arguments, command, targets, options, config, sites, more)
 
 
 def _parse_sitemap_to_markdown(arguments: Sequence[str]) -> Parsed:
@@ -211,7 +212,7 @@ def _parse_sitemap_to_markdown(arguments: Sequence[str]) -> Parsed:
         raise _unexpected(rest, hint="the site is given as --url URL")
     command = Command.MIRROR if options.pop("--mirror", False) else Command.LIST
     url = options.pop("--url", "")
-    return CommandLine(SITEMAP_TO_MARKDOWN, arguments, command, url, options, config, sites)
+    return CommandLine(SITEMAP_TO_MARKDOWN, arguments, command, [url] if url else [], options, config, sites)
 
 
 def _names_of_rows(*rows: Row) -> _Names:

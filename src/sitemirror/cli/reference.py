@@ -31,6 +31,10 @@ _USAGE = {
     Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] [--explain] [FILE|URL|-]",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
+    Command.SEARCH: "sitemirror search [OPTIONS] QUERY [DIR ...]",
+    Command.EXPORT: "sitemirror export [OPTIONS] DIR ...",
+    Command.MCP: "sitemirror mcp [--http PORT] [DIR ...]",
+    Command.AGENTS: "sitemirror agents [OPTIONS] [DIR ...]",
 }
 
 _HEAD = """# Command reference
@@ -96,7 +100,7 @@ def _command(command: Command) -> str:
                 f"## `sitemirror {command}`",
                 TEXTS[command],
                 f"```\n{_USAGE[command]}\n```",
-                _examples(EXAMPLES[command]),
+                _examples(EXAMPLES[command], "" if command is Command.MCP else "sh"),
                 _arguments(command),
                 *tables,
             ]
@@ -105,8 +109,9 @@ def _command(command: Command) -> str:
     )
 
 
-def _examples(text: str) -> str:
-    return "```sh\n" + text + "\n```"
+def _examples(text: str, language: str = "sh") -> str:
+    """Format examples. Those without a language are not run by the tests: a server would not end."""
+    return f"```{language}\n{text}\n```"
 
 
 def _arguments(command: Command) -> str:

@@ -111,6 +111,14 @@ def print_file(path: Path) -> None:
                 _write(chunk, _ON_DISK)
 
 
+class BinaryOutput:
+    """Data in UTF-8 for stdout, written as it comes."""
+
+    def write(self, data: bytes, /) -> int:
+        _write(data.decode())
+        return len(data)
+
+
 def _write(text: str, hint: str = "free some space, or redirect stdout elsewhere") -> None:
     try:
         sys.stdout.write(text)

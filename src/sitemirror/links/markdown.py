@@ -113,6 +113,14 @@ class MarkdownText:
             depth += each.nesting if each.type.startswith("link") else 0
 
 
+def body_start(markdown: str) -> int:
+    """The place where a file's text begins: after the front matter and its blank line."""
+    front = _FRONT_MATTER.match(markdown)
+    if front is None:
+        return 0
+    return front.end() + markdown.startswith("\n", front.end())
+
+
 def inline_urls(inline: str) -> Iterator[str]:
     """The destinations of the links in a line of Markdown."""
     for token in _read_inline(inline, {}, _MAX_NESTING_OF_MANY):

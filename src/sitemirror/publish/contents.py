@@ -63,7 +63,7 @@ def write_contents(
     _write_contents_head(file, header, host, assets)
 
     def items(some: Sequence[ContentsRow]) -> list[str]:
-        return [inline.file_link(_contents_label(url, title, host), here(path)) for url, path, title in some]
+        return [inline.file_link(label(url, title, host), here(path)) for url, path, title in some]
 
     write_listing(file, host, rows, items)
     if header.failed:
@@ -89,7 +89,8 @@ def _write_contents_head(file: Sink, header: ManifestHeader, host: str, assets: 
     file.write(("\n".join(lines) + "\n\n---\n").encode())
 
 
-def _contents_label(url: str, title: str | None, host: str) -> str:
+def label(url: str, title: str | None, host: str) -> str:
+    """Return a page's title as inline Markdown, else its path."""
     return inline.title(title or "") or inline.text(shown(url, host))
 
 
@@ -193,7 +194,7 @@ def write_listing(
     before = "\n- "
     for span in sections(rows, url_of, host):
         if isinstance(span, Heading):
-            file.write(f"\n{'#' * (span.level + 1)} {_heading_text(span)} ({span.count:,})\n".encode())
+            file.write(f"\n{'#' * (span.level + 1)} {heading_text(span)} ({span.count:,})\n".encode())
             before = "\n- "
             continue
         while some := list(islice(span, _AT_A_TIME)):
@@ -209,7 +210,8 @@ def shown(url: str, host: str) -> str:
     return decoded(path if path.startswith("/") else rest)
 
 
-def _heading_text(heading: Heading) -> str:
+def heading_text(heading: Heading) -> str:
+    """Return a folder's name as inline Markdown."""
     return inline.text("".join(f"{decoded(name).removeprefix('//')}/" for name in heading.folder))
 
 

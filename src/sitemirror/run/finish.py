@@ -18,7 +18,8 @@ from sitemirror.errors import OutputError
 from sitemirror.events import PageFailed, PageGone
 from sitemirror.frontier.traps import ParamRules
 from sitemirror.publish.contents import write_contents
-from sitemirror.publish.file_names import CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX
+from sitemirror.publish.file_names import CONTENTS, FAILED_LOG, LLMS_TEXT, MANIFEST, MIRROR_INDEX
+from sitemirror.publish.llms_text import write_llms_text
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.mirror_index import (
     ErrorRow,
@@ -467,10 +468,17 @@ class _Writer:
                     failures=self._failures(),
                     assets=self.counts.assets,
                 )
+            if self.run.mode.split(":")[1] != "html":
+                await self._llms_text(header)
         except OutputError as error:
             self.session.warn(f"the contents could not be written: {error.advice}")
             return None
         return str(self.tree.root / name)
+
+    async def _llms_text(self, header: ManifestHeader) -> None:
+        rows, read = self.survey.contents(), self.tree.read
+        async with written(self.tree.replace_with(self.space.file(LLMS_TEXT)), self.session.watch) as file:
+            write_llms_text(file, header, host=self.space.authority, rows=rows, here=self._here, read=read)
 
     def mirror_index(self) -> str | None:
 

@@ -14,7 +14,7 @@ from typing import Final
 from sitemirror import urls
 from sitemirror.errors import UsageError
 from sitemirror.links.local import contents_links, css_links, html_links, markdown_links
-from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED, STATE
+from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, LLMS_TEXT, MANIFEST, MIRROR_INDEX, PROCESSED, STATE
 from sitemirror.publish.manifest import (
     Damaged,
     Element,
@@ -153,9 +153,10 @@ class _MirrorCheck:
             self._read_state()
         if not self._read_manifest():
             return
-        if self._require(CONTENTS, "the table of contents"):
-            data = self._files.body(self._own(CONTENTS), None, None, "")
-            self._links.add_links(self._own(CONTENTS), contents_links(data or b""), self._is_saved)
+        self._require(CONTENTS, "the table of contents")
+        for name in filter(self._is_file, (CONTENTS, LLMS_TEXT)):
+            data = self._files.body(self._own(name), None, None, "")
+            self._links.add_links(self._own(name), contents_links(data or b""), self._is_saved)
         self._links.report(self._is_original)
         if self._is_file(MIRROR_INDEX):
             name = self._own(MIRROR_INDEX)

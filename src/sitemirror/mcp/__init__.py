@@ -1,0 +1,1 @@
+"""Serves mirrors to agents over the Model Context Protocol. Read-only; only `server` imports the SDK."""

@@ -1,0 +1,1 @@
+"""Sections and search of published mirrors."""
