@@ -52,6 +52,7 @@ class ProcessedLog:
             missing = self.not_there(lines[self._log.size - offset :].decode().splitlines())
             if missing:
                 self._log.append(_bytes(missing))
+                self.reread()
             self.announce(())
             return
         with self._path.open("rb") as file:
