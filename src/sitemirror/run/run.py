@@ -386,6 +386,7 @@ class Mirror:
             not_reached=counts.not_reached,
             new=outcome.new,
             changed=outcome.changed,
+            unchecked=self._unchecked() or None,
             gone=outcome.gone or None,
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
@@ -425,6 +426,14 @@ class Mirror:
             return RunStatus.ERROR, SitemirrorError(message, hint=f"see {reasons} for the reasons")
         is_partial = counts.failed or counts.not_reached or outcome.incomplete
         return RunStatus.PARTIAL if is_partial else RunStatus.OK, None
+
+    def _unchecked(self) -> int:
+        """Number of saved pages that this run has not compared with the site."""
+        settings = self._settings
+        if settings.re_download_all or (settings.update and self._plan.follows_links):
+            return 0
+        report = StateReport(self._space.state)
+        return report.unchecked(self._run.number, self._run.source, only_undated=settings.update)
 
     def _failed_elsewhere(self) -> int:
         """Failures out of scope that were found from another start URL: this run leaves them, and says so."""
