@@ -106,6 +106,9 @@ REMEMBERED: Final = frozenset(
 )
 """Settings that a mirror remembers for its next update."""
 
+SHAPING: Final = ("content", "front_matter")
+"""Settings that change how pages are converted: a mirror has them the same for all its pages."""
+
 SECRETS: Final = frozenset({"header", "cookie_file", "basic_auth", "proxy", "ca_file"})
 """Settings of which a mirror remembers only that they were given: credentials, and paths of this machine."""
 
