@@ -80,6 +80,7 @@ REMEMBERED: Final = frozenset(
         "max_file_size",
         "max_sitemap_size",
         "max_retries",
+        "max_age",
         "on_error",
         "domain_lock",
         "respect_robots",
@@ -104,6 +105,9 @@ REMEMBERED: Final = frozenset(
     }
 )
 """Settings that a mirror remembers for its next update."""
+
+SHAPING: Final = ("content", "front_matter")
+"""Settings that change how pages are converted: a mirror has them the same for all its pages."""
 
 SECRETS: Final = frozenset({"header", "cookie_file", "basic_auth", "proxy", "ca_file"})
 """Settings of which a mirror remembers only that they were given: credentials, and paths of this machine."""
@@ -392,6 +396,10 @@ class Settings:
     update: bool = False
     """Fetch new pages, and saved ones that changed on the site."""
 
+    max_age: Annotated[float, Bounds(ge=0), _finite] = 7.0
+    """An update fetches a page without lastmod, ETag and Last-Modified again once its copy is older than DAYS. Younger
+    ones are counted as `unchecked`. 0 = always."""
+
     domain_lock: bool = True
     """Stay on the start host's registrable domain and its subdomains."""
 
@@ -567,6 +575,7 @@ class Options(TypedDict, total=False):
     max_retries: int
     on_error: Literal["skip", "retry", "abort"] | OnError
     update: bool
+    max_age: float
     domain_lock: bool
     respect_robots: bool | None
     discover: Literal["sitemap", "links"] | UrlSource | None

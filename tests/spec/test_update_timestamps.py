@@ -68,3 +68,24 @@ def test_skip_up_to_date_local_copy(site: Site, out: Path, run_here: RunHere, mt
     assert file.stat().st_mtime_ns == before
     assert site.count("/docs/added") == 1
     assert (done.json["status"], done.json["successful"]) == ("ok", 3)
+
+
+@pytest.mark.parametrize(("days", "asked"), [(6, 0), (8, 1)])
+def test_page_without_date_and_validator(site: Site, out: Path, run_here: RunHere, days: int, asked: int) -> None:
+    """No lastmod, no validator: a copy is fine for seven days and counted as unchecked, then it is fetched."""
+    site.html_page("/docs/page", "Page", "<p>first</p>")
+    site.html_page("/docs/tagged", "Tagged", "<p>tagged</p>", etag='"1"')
+    site.sitemap(urls=["/docs/page", "/docs/tagged"])
+    run_here("mirror", site.url, *FAST, "--output", out)
+    file = Mirrored.of(site, out).folder / "docs" / "page" / "index.md"
+    stamp = time.time() - days * 86_400
+    os.utime(file, (stamp, stamp))
+    site.html_page("/docs/page", "Page", "<p>second</p>")
+    site.clear_log()
+
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--update")
+
+    assert (site.count("/docs/page"), site.count("/docs/tagged")) == (asked, 1)
+    assert ("second" in file.read_text(encoding="utf-8")) is bool(asked)
+    assert done.json.get("unchecked", 0) == 1 - asked
+    assert done.json["status"] == "ok"

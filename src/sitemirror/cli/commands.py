@@ -200,6 +200,8 @@ def _note_unused_options(line: CommandLine, settings: Settings) -> None:
         _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
         _note("--update has no effect with --re-download-all, which fetches everything again")
+    if "max_age" in line.given and not settings.update and not settings.quiet:
+        _note("--max-age has an effect only with --update")
     source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
     unused = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
     if unused and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:

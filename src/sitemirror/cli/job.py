@@ -244,7 +244,9 @@ def _print_end(job: Job, talk: Reporter, report: Report, interrupts: Interrupts)
     elif job.prints_outline and isinstance(report, ListReport) and report.outline:
         streams.print_file(Path(report.outline))
     if talk.level is not Level.QUIET:
-        for line in summary(report, job.command_line, checks_saved_pages=job.settings.renews):
+        for line in summary(
+            report, job.command_line, checks_saved_pages=job.settings.renews, max_age=job.settings.max_age
+        ):
             talk.say(line)
     _print_profile(talk, report)
     match report.status:

@@ -108,6 +108,7 @@ OPTIONS: Final = (
     Option("same_domain", Panel.CONTENT, _CRAWL, spellings=("--same-domain/--any-domain",)),
     Option("honor_nofollow", Panel.CONTENT, _PAGES, spellings=("--honor-nofollow",)),
     Option("update", Panel.CONTENT, _PAGES, spellings=("--update",)),
+    Option("max_age", Panel.CONTENT, _COPYING, "DAYS"),
     Option("re_download_all", Panel.CONTENT, _COPYING, spellings=("--re-download-all",)),
     Option("content", Panel.CONTENT, _CONVERTING),
     Option("rate_limit", Panel.POLITENESS, _LIST, "R", says="Requests per second. 0 = no limit."),

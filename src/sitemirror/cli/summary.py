@@ -13,11 +13,16 @@ from sitemirror.text import counted
 
 
 def summary(
-    report: MirrorReport | ListReport | SitesReport, command_line: str, *, checks_saved_pages: bool = False
+    report: MirrorReport | ListReport | SitesReport,
+    command_line: str,
+    *,
+    checks_saved_pages: bool = False,
+    max_age: float | None = None,
 ) -> list[str]:
     """Describe a run that ended, and the next step; `command_line` started it.
 
-    `checks_saved_pages`: the run asked the site for saved pages again.
+    `checks_saved_pages`: the run asked the site for saved pages again. `max_age` is its --max-age, None if there is
+    more than one.
     """
     if isinstance(report, ListReport):
         lines = _listed(report)
@@ -25,7 +30,7 @@ def summary(
             lines.append(f"to resume, run the same command: {command_line}")
         return lines
     if isinstance(report, MirrorReport):
-        lines = _saved(report, checks_saved_pages)
+        lines = _saved(report, checks_saved_pages, max_age)
     else:
         lines = _sites(report, checks_saved_pages)
     lines += _next_step(report, command_line)
@@ -42,8 +47,8 @@ def saved_before_failure(report: object, *, checks_saved_pages: bool = False) ->
     return []
 
 
-def _saved(report: MirrorReport, checks: bool) -> list[str]:
-    lines = [f"{report.status}: {_figures(report, checks)}; {span(report.elapsed_sec)}"]
+def _saved(report: MirrorReport, checks: bool, max_age: float | None = None) -> list[str]:
+    lines = [f"{report.status}: {_figures(report, checks, max_age)}; {span(report.elapsed_sec)}"]
     if report.manifest:
         lines.append(f"manifest: {report.manifest}")
     if report.index:
@@ -70,7 +75,7 @@ def _sites(report: SitesReport, checks: bool) -> list[str]:
     ]
 
 
-def _figures(report: MirrorReport | SitesReport, checks: bool) -> str:
+def _figures(report: MirrorReport | SitesReport, checks: bool, max_age: float | None = None) -> str:
     """Give the counts of a run: those of URLs in scope add up to their total, the others follow."""
     assets = report.assets or 0
     files = counted(report.successful - assets, "page") + (f" and {counted(assets, 'other file')}" if assets else "")
@@ -80,7 +85,7 @@ def _figures(report: MirrorReport | SitesReport, checks: bool) -> str:
         (report.skipped - out_of_scope, "skipped"),
         (report.not_reached, "not reached"),
     )
-    changes = _changes(report, checks) if report.new < report.successful else ""
+    changes = _changes(report, checks, max_age) if report.new < report.successful else ""
     if rest:
         total = f"{counted(report.total_pages - out_of_scope, 'URL')} in scope"
         figures = f"{total}: " + ", ".join([f"{files} saved" + (f" ({changes})" if changes else ""), *rest])
@@ -94,13 +99,16 @@ def _figures(report: MirrorReport | SitesReport, checks: bool) -> str:
     return "; ".join([figures, *([", ".join(apart)] if apart else [])])
 
 
-def _changes(report: MirrorReport | SitesReport, checks: bool) -> str:
+def _changes(report: MirrorReport | SitesReport, checks: bool, max_age: float | None) -> str:
     outdated = report.refresh_failed or 0
-    others = report.successful - report.new - report.changed - outdated
+    unchecked = (report.unchecked or 0) if checks else 0
+    others = report.successful - report.new - report.changed - outdated - unchecked
     found = [f"{report.new:,} new"]
     if checks or report.changed:
         found.append(f"{report.changed:,} changed")
     found += _present((others, "unchanged" if checks else "saved earlier"), (outdated, "not updated"))
+    age = "--max-age" if max_age is None else f"{max_age:g} {'day' if max_age == 1 else 'days'}"
+    found += _present((unchecked, f"not checked (no date, no validator; younger than {age})"))
     return ", ".join(found)
 
 

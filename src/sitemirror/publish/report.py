@@ -297,6 +297,11 @@ class MirrorReport(Reported):
     changed: Count = 0
     """Of those successful: saved before and changed in this run."""
 
+    unchecked: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: saved by an earlier run and not compared with the site by this one. Without --update these
+    are all of them; with it, pages younger than --max-age that have neither lastmod nor ETag nor Last-Modified. Left
+    out when there are none."""
+
     gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""
 
@@ -424,6 +429,11 @@ class SitesReport(Reported):
 
     changed: Count = 0
     """Of those successful: saved before and changed in this run."""
+
+    unchecked: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: saved by an earlier run and not compared with the site by this one. Without --update these
+    are all of them; with it, pages younger than --max-age that have neither lastmod nor ETag nor Last-Modified. Left
+    out when there are none."""
 
     gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""

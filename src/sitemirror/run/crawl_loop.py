@@ -284,8 +284,8 @@ class CrawlLoop:
             return Result()
         check_reachable(self._session)
         freshness = self._policy.freshness(record)
-        if freshness is Freshness.FRESH:
-            self._visitor.leave(record)
+        if freshness in (Freshness.FRESH, Freshness.UNCHECKED):
+            self._visitor.leave(record, is_checked=freshness is Freshness.FRESH)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
             return Result()
         if record.named:  # What only redirects lead to has no number of its own.

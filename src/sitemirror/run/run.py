@@ -27,6 +27,7 @@ from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, check_site, check_start, resolve_start
 from sitemirror.run.visit import Visitor
 from sitemirror.run.workspace import Workspace, in_thread, open_table, open_workspace
+from sitemirror.settings import SHAPING, setting_types
 from sitemirror.stopwatch import Phase as WatchPhase
 from sitemirror.store.database import RunInfo, peek
 from sitemirror.store.ending import resolve_aliases
@@ -78,6 +79,12 @@ def _pauses(noted: str | None) -> dict[str, Any]:
     """The pauses that hosts asked for, as an earlier run noted them."""
     found = json.loads(noted) if noted else {}
     return found if isinstance(found, dict) else {}
+
+
+def _spelt(name: str, value: object) -> str:
+    """Spells a setting as an option."""
+    option = name.replace("_", "-")
+    return f"--{option} {value}" if not isinstance(value, bool) else f"--{option}" if value else f"--no-{option}"
 
 
 def _header(manifest: Path) -> ManifestHeader | None:
@@ -191,6 +198,8 @@ class Mirror:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
         state, mode = self._space.state, self._plan.mode
         self._check_format()
+        if self._plan.markdown and not self._settings.re_download_all:
+            self._check_conversion()
         renews = self._settings.renews
         if renews:
             mode += ":all" if self._settings.re_download_all else ":update"
@@ -213,6 +222,31 @@ class Mirror:
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
                 hint=f"choose another --output, or --format {before}",
+            )
+
+    def _check_conversion(self) -> None:
+        """Refuses options that would make new pages look different from those that are there.
+
+        The manifest says how those were made. One without a record of it, or without a page, allows anything.
+        """
+        header = _header(self._space.folder / MANIFEST)
+        if header is None or header.options is None or not header.successful:
+            return
+        kinds = setting_types()
+        before, now = list[str](), list[str]()
+        for name in SHAPING:
+            try:
+                made_with = kinds[name].validate(header.options.get(name, kinds[name].default))
+            except ValueError:  # The file may be anybody's.
+                continue
+            if made_with != getattr(self._settings, name):
+                before.append(_spelt(name, made_with))
+                now.append(_spelt(name, getattr(self._settings, name)))
+        if before:
+            raise OutputError(
+                f"{self._space.folder} was made with {' '.join(before)}, not {' '.join(now)}",
+                hint="give the same options as before, or --re-download-all to apply these to all pages, "
+                "or choose another --output",
             )
 
     async def run(self) -> MirrorReport:
@@ -386,6 +420,7 @@ class Mirror:
             not_reached=counts.not_reached,
             new=outcome.new,
             changed=outcome.changed,
+            unchecked=self._unchecked() or None,
             gone=outcome.gone or None,
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
@@ -425,6 +460,14 @@ class Mirror:
             return RunStatus.ERROR, SitemirrorError(message, hint=f"see {reasons} for the reasons")
         is_partial = counts.failed or counts.not_reached or outcome.incomplete
         return RunStatus.PARTIAL if is_partial else RunStatus.OK, None
+
+    def _unchecked(self) -> int:
+        """Number of saved pages that this run has not compared with the site."""
+        settings = self._settings
+        if settings.re_download_all or (settings.update and self._plan.follows_links):
+            return 0
+        report = StateReport(self._space.state)
+        return report.unchecked(self._run.number, self._run.source, only_undated=settings.update)
 
     def _failed_elsewhere(self) -> int:
         """Failures out of scope that were found from another start URL: this run leaves them, and says so."""

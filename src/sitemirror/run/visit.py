@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
-from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.frontier.freshness import Copy, Freshness, judge, judge_age
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
@@ -85,16 +85,23 @@ class UpdatePolicy:
             self._unread_date = self._unread_date or (record.url, dates[lastmods.index(None)])
         mtime = self._writer.mtime(record) if is_page else unstamp(record.checked_at)
         fetched_at = unstamp(record.fetched_at or record.checked_at)
-        found = judge(Copy(mtime=mtime, fetched_at=fetched_at, validators=record.validators), lastmods)
+        copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=record.validators)
+        found = judge(copy, lastmods)
         if found is Freshness.FRESH and is_page and record.reason:
             return Freshness.ASK if record.validators else Freshness.FETCH  # It could not be had last time.
-        if found is Freshness.FRESH and record.named and not record.lastmod and record.validators:
-            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
+        # Where there are dates all the same, they are those of its other names.
+        is_undated = not lastmods or (record.named and not record.lastmod)
+        if found is not Freshness.FRESH or not is_undated:
+            return found
+        if record.validators:
+            return Freshness.ASK
         # Links and redirects carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to
         # rely on of what led elsewhere, or was no page: it may be one by now.
         is_redirect = record.state is UrlState.ALIAS and not is_duplicate
         is_open = self._plan.follows_links or is_redirect or record.state is UrlState.SKIPPED or not record.named
-        return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
+        if is_open and not lastmods:
+            return Freshness.FETCH
+        return judge_age(copy, self._session.clock.now(), settings.max_age)
 
     def lacks_links(self, record: UrlRecord) -> bool:
         """True if this crawl has to read a page whose links nobody has read."""
@@ -326,10 +333,13 @@ class Visitor:
         else:
             self.leave(record)
 
-    def leave(self, record: UrlRecord) -> None:
+    def leave(self, record: UrlRecord, *, is_checked: bool = True) -> None:
         """Notes that this run does not ask for a URL, and keeps what it links to."""
         self.writer.begin()
-        self.table.mark_checked(record.id)
+        if is_checked:
+            self.table.mark_checked(record.id)
+        else:
+            self.table.leave_unchecked(record.id)
         self._keep_links(record)
         self.writer.count()
 

@@ -267,6 +267,7 @@ class SitesRun(Run[SitesReport]):
             not_reached=sum(report.not_reached for report in pages),
             new=sum(report.new for report in reports if isinstance(report, MirrorReport)),  # of each run by itself
             changed=sum(report.changed for report in reports if isinstance(report, MirrorReport)),
+            unchecked=sum(report.unchecked or 0 for report in reports if isinstance(report, MirrorReport)) or None,
             gone=sum(report.gone or 0 for report in reports if isinstance(report, MirrorReport)) or None,
             assets=sum(report.assets or 0 for report in pages) or None,
             refresh_failed=sum(report.refresh_failed or 0 for report in pages) or None,

@@ -145,6 +145,17 @@ class StateReport:
         ).fetchone()
         return Changes(new, changed)
 
+    def unchecked(self, run: int, start: int, *, only_undated: bool) -> int:
+        """Pages of a start URL that a run has not compared with the site, and will not.
+
+        `only_undated`: of those, the pages without a date and without validators.
+        """
+        undated = " AND named AND lastmod IS NULL AND coalesce(etag, last_modified, '') = ''" if only_undated else ""
+        return self._state.number(
+            f"SELECT count(*) FROM url JOIN page ON page.url_id = url.id WHERE {_IS_PAGE} AND queue = {Due.NO}"
+            f" AND checked_run IS NOT {int(run)} AND url.start_id = {int(start)}{undated}"
+        )
+
     def kept_since(self, moment: str) -> tuple[int, int]:
         """Pages whose copy has been kept since that moment or before: those that redirect, and the others."""
         query = f"""

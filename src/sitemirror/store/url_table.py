@@ -80,6 +80,10 @@ class UrlTable:
             (self._run.number, id),
         )
 
+    def leave_unchecked(self, id: int) -> None:
+        """This run does not look at a URL: `checked_run` stays that of the last run that did."""
+        self._db.execute(f"UPDATE url SET queue = {Due.NO} WHERE id = ?", (id,))
+
     def aliases_of_pages(self) -> Iterator[str]:
         """URLs that are other names of pages."""
         rows = self._db.execute(
