@@ -1,4 +1,4 @@
-"""`list`: what a site's sitemaps name, as an outline for people and counts for programs."""
+"""The `list` command: a site's sitemaps as an outline for people and counts for programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHECKPOINT_FILE = "_checkpoint-list.json"
 
 
 async def run_list(session: Session, start_url: str) -> ListReport:
-    """The whole job. A run's failure is raised with the report of what was done attached."""
+    """Run the whole command. A failure is raised with the report attached."""
     try:
         arrival = await session.unless_stopped(resolve_start(session, start_url))
     except Stopped:
@@ -42,7 +42,7 @@ async def run_list(session: Session, start_url: str) -> ListReport:
         )
     with open_workspace(session, arrival.url, state_file=_STATE_FILE, checkpoint_file=_CHECKPOINT_FILE) as space:
         report = await _Outline(session, space, arrival).run()
-    if report.status in (RunStatus.OK, RunStatus.PARTIAL):  # The outline is the result; the state has served.
+    if report.status in (RunStatus.OK, RunStatus.PARTIAL):  # The outline is the result, not the state.
         for suffix in ("", "-wal", "-shm"):
             space.tree.remove(space.file(_STATE_FILE + suffix))
     return report

@@ -1,4 +1,4 @@
-"""Asks for a URL and turns the answer into what is kept of it: Markdown, HTML, or an asset streamed to disk."""
+"""Fetch a URL and turn the answer into a page, as Markdown or HTML, or into an asset on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Outcome = FetchedPage | Redirect | NotModified | Failed | Skipped
 
 
 class PageFetcher:
-    """Does this for one run, as its plan says."""
+    """Fetches pages and assets for one run, as its plan says."""
 
     def __init__(self, session: Session, plan: Plan, writer: PageWriter) -> None:
         self._session = session
@@ -46,12 +46,12 @@ class PageFetcher:
             anchors=plan.markdown and session.settings.links is Links.LOCAL,
         )
         self.first: Fetched | None = None
-        """The start page, where arriving had to fetch it: no need to ask twice."""
+        """The start page, if resolving the start URL fetched it: it is not requested twice."""
         self.start = ""
-        """The page that links are followed from. If it is none, there is nothing to do."""
+        """The page that a crawl starts from. If it is no page, the run ends."""
 
     async def take(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
-        """Sends one request. Releases the slot when the request is over."""
+        """Send one request. Releases the slot when the request is over."""
         answer = await self._answer(record, validators, slot)
         if record.url == self.start and isinstance(answer, Skipped) and answer.content_type:
             check_html(record.url, answer.content_type)
@@ -75,7 +75,7 @@ class PageFetcher:
         return await self._read(record, outcome, slot) if isinstance(outcome, Fetched) else outcome
 
     async def _read(self, record: UrlRecord, fetched: Fetched, slot: Slot) -> Outcome:
-        """Turns bytes into a page, here or in a worker."""
+        """Parse bytes as a page, here or in a worker."""
         slot.release()
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
@@ -101,7 +101,7 @@ class PageFetcher:
     # --- anything ----------------------------------------------------------------------------------------------
 
     async def _anything(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
-        """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
+        """Fetch a page or asset. Pages, style sheets and SVG are read whole; other files are streamed to disk."""
         stream = self._session.fetcher.stream(
             record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
         )
@@ -142,7 +142,7 @@ class PageFetcher:
 
 
 class _CutShort(Exception):
-    """What arrived is not the whole."""
+    """The body is incomplete."""
 
 
 def _taken(
@@ -160,7 +160,7 @@ def _taken(
 
 
 def _kind(content_type: str) -> str | None:
-    """How a body is read: as html, text, css or svg. None: not at all."""
+    """Return how a body is parsed: as html, text, css or svg. None: not at all."""
     if content_type in (CSS, SVG):
         return "css" if content_type == CSS else "svg"
     kind = page_kind(content_type)
@@ -168,7 +168,7 @@ def _kind(content_type: str) -> str | None:
 
 
 def _decoder(head: Head) -> type[Decoder]:
-    """What is read for its links is unpacked whatever its name."""
+    """Choose the decoder: files that are parsed for links are decompressed whatever their name."""
     is_packed = parts(head.url).path.lower().endswith((".gz", ".tgz"))
     return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
 
@@ -180,7 +180,7 @@ def _cut_short(head: Head, error: Cause) -> Failed | Skipped:
 
 
 def _nothing(url: str, status: int) -> Skipped:
-    """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
+    """Record that the answer has no content. It does not replace an earlier copy."""
     return Skipped(url, Reason.NO_CONTENT, str(status), size_bytes=0, status=status)
 
 

@@ -1,7 +1,7 @@
-"""Makes the saved HTML link to itself: to files where the target was saved, to the site where not.
+"""Relink saved HTML: to files where the target was saved, to the site where it was not.
 
-Done when a run ends, over the files as they were received. Later runs change only what has changed: which path a file
-links by is kept with each target, so that a page saved later, or moved, is linked from pages that stay as they are.
+This happens when a run ends, to the files as they were received. Later runs change only the differences: the path by
+which files link to a target is stored with it, so a page that is saved later, or moved, is linked from unchanged pages.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _HANDFUL_BYTES: Final = 256 * 1024
 async def localize(
     tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch, params: ParamRules = NO_RULES
 ) -> None:
-    """Rewrites what needs it."""
+    """Rewrite the files that need it."""
     places.begin()
-    outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
+    outdated = list(places.outdated())  # now: files localized below link to everything by its current path
     handfuls = _handfuls(place for place in places.received() if tree.is_file(place.path))
     root = str(tree.root.absolute())
     with places.batches():
@@ -43,7 +43,7 @@ async def localize(
 
 
 def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
-    """Files that are worth one job: few, so that a kill costs no more, and not too large together."""
+    """Group files into jobs: few, so that a kill costs little, and not too large together."""
     found: list[Place] = []
     size = 0
     for place in received:
@@ -64,10 +64,10 @@ async def _localize_all(
     watch: Stopwatch,
     params: ParamRules,
 ) -> None:
-    """Takes one handful after the other from those that nobody has taken."""
+    """Localize the groups that no other task has started."""
     for handful in handfuls:
         if not await _localize(root, places, pool, handful, watch, params):
-            # One of them cannot be read, and has cost the others their job.
+            # An unreadable file failed the whole job: try them one by one.
             for place in handful if len(handful) > 1 else ():
                 await _localize(root, places, pool, [place], watch, params)
 
@@ -75,9 +75,9 @@ async def _localize_all(
 async def _localize(
     root: str, places: HtmlLinkTargets, pool: Pool, handful: list[Place], watch: Stopwatch, params: ParamRules
 ) -> bool:
-    """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
+    """Make links of received files local. False if they failed: the next run tries again."""
     targets = places.targets([place.id for place in handful])
-    # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
+    # Each by its own links, or the result would depend on its neighbours in the group.
     files = [
         Received(
             root,
@@ -103,25 +103,25 @@ async def _localize(
 
 
 def _relink(tree: Tree, places: HtmlLinkTargets, place: Place, params: ParamRules) -> None:
-    """Links between files that lead elsewhere by now are changed; the others stay."""
+    """Update links between files whose targets have moved."""
     if not tree.exists(place.path):
         return
     data = tree.read(place.path)
     if place.sha256 not in (None, digest := sha256(data).hexdigest()):
-        if places.goes_on:  # The run that was killed has done it.
+        if places.goes_on:  # The killed run has done it.
             places.done(place, size=len(data), sha256=digest)
             return
-        return  # Somebody has edited it.
+        return  # The file was edited.
     changes = dict(_changes(places, place))
 
     def change(reference: str) -> str | None:
-        # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
+        # Links to unsaved pages are as the site wrote them, with the parameters that their URLs are stored without.
         return (
             changes.get(reference) or ("://" in reference and changes.get(without_session(reference, params))) or None
         )
 
     from sitemirror.links.css import relink_css
-    from sitemirror.links.rewrite_html import relink_html  # Workers have it, and most runs change nothing of old ones.
+    from sitemirror.links.rewrite_html import relink_html  # Workers have loaded it, and most runs change few old files.
 
     if place.is_css:
         changed = relink_css(data, change=change)

@@ -1,4 +1,4 @@
-"""Visits one URL: asks for it, decides what the answer makes of it, and records that."""
+"""Visit one URL: request it, decide by the answer, and record the result."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _SKIPS: Final = MappingProxyType(
         **dict.fromkeys(REDIRECTED_OUT.values(), Answer.MOVED_OUT),
     }
 )
-"""Answers that the reasons of skips stand for, apart from the wrong type."""
+"""Answers for the reasons of skips, apart from the wrong type."""
 
 
 class UpdatePolicy:
-    """Decides if a run has to ask for a URL that an earlier one settled; counts dates that cannot be read."""
+    """Decides if a URL from an earlier run needs a request; counts dates that cannot be parsed."""
 
     def __init__(self, session: Session, plan: Plan, table: UrlTable, writer: PageWriter) -> None:
         self._session = session
@@ -66,19 +66,19 @@ class UpdatePolicy:
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
 
     def freshness(self, record: UrlRecord) -> Freshness:
-        """The request that a URL needs whose turn has come."""
+        """Return the kind of request that a URL needs."""
         settings, is_page = self._session.settings, record.state is UrlState.PAGE
         if record.state in (UrlState.QUEUED, UrlState.FAILED) or not settings.update or settings.re_download_all:
             return Freshness.FETCH
         is_duplicate = record.state is UrlState.ALIAS and record.reason == Reason.DUPLICATE
         is_restored = self._plan.html and is_page and record.kind == PAGE and record.text_hash is None
         if is_restored or self.lacks_links(record) or (record.fetched_at is None and (is_page or is_duplicate)):
-            return Freshness.FETCH  # Nobody knows what a restored page links to.
+            return Freshness.FETCH  # The links of a restored page are unknown.
         dates = [record.lastmod] if record.lastmod else []
         if is_page:
             dates += self._table.lastmods_of_aliases(record.id)
         if self._plan.follows_links or (record.reason == Reason.MOVED_TEMPORARILY and not is_page):
-            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
+            dates.clear()  # An old date: this run has read no sitemap. Or a page that was never saved.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -87,21 +87,21 @@ class UpdatePolicy:
         fetched_at = unstamp(record.fetched_at or record.checked_at)
         found = judge(Copy(mtime=mtime, fetched_at=fetched_at, validators=record.validators), lastmods)
         if found is Freshness.FRESH and is_page and record.reason:
-            return Freshness.ASK if record.validators else Freshness.FETCH  # It could not be had last time.
+            return Freshness.ASK if record.validators else Freshness.FETCH  # It failed last time.
         if found is Freshness.FRESH and record.named and not record.lastmod and record.validators:
-            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
-        # Links and redirects carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to
-        # rely on of what led elsewhere, or was no page: it may be one by now.
+            return Freshness.ASK  # The dates are those of its aliases, and it is listed without one.
+        # Links and redirects carry no dates, so a URL without validators is fetched. There is also no copy of a URL
+        # that redirected elsewhere or was no page: it may be one now.
         is_redirect = record.state is UrlState.ALIAS and not is_duplicate
         is_open = self._plan.follows_links or is_redirect or record.state is UrlState.SKIPPED or not record.named
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
 
     def lacks_links(self, record: UrlRecord) -> bool:
-        """True if this crawl has to read a page whose links nobody has read."""
+        """True if this crawl has to read a page whose links were never read."""
         return self._plan.follows_links and record.state is UrlState.PAGE and not record.links_known
 
     def warn_of_dates(self) -> None:
-        """Warns, once for the run, that pages were asked for because their dates cannot be read."""
+        """Warn once per run that pages were requested because their dates cannot be parsed."""
         if self._unread_date is not None:
             url, date = self._unread_date
             pages = counted(self._unread_dates, "page")
@@ -109,10 +109,10 @@ class UpdatePolicy:
 
 
 class Result(NamedTuple):
-    """How a visit ended."""
+    """The result of a visit."""
 
     new: bool = False  # a page that was not on disk before: it counts against --max-pages
-    found: int = 0  # URLs that are due since
+    found: int = 0  # number of URLs that became due
     skipped: bool = False
     failure: Failed | None = None
     will_retry: bool = False
@@ -120,7 +120,7 @@ class Result(NamedTuple):
 
 @dataclass(slots=True)
 class Visitor:
-    """Visits URLs for one run. Slots share it: between two awaits nothing else changes the state."""
+    """Visits URLs for one run. Slots share it: the state changes only at an await."""
 
     session: Session
     plan: Plan
@@ -133,10 +133,10 @@ class Visitor:
     follow: LinkPolicy
     placeholders: Placeholders
     has_gone: bool
-    """False if nothing was gone when the run began: nothing can come back."""
+    """False if nothing was gone when the run began, so nothing can come back."""
 
     async def visit(self, record: UrlRecord, freshness: Freshness, slot: Slot, *, retries: bool) -> Result:
-        """Asks for a URL and records what came of it. With `retries` a failure for the moment is tried again."""
+        """Request a URL and record the result. With `retries`, a transient failure is retried later."""
         record = self._if_there(record)
         ask = freshness is Freshness.ASK and (record.has_file or holding(record) is Holding.DUPLICATE)
         answer = await self._request(record, record.validators if ask else Validators(), slot)
@@ -144,7 +144,7 @@ class Visitor:
             return self._settle(self._if_there(self.table.load(record.id)), answer, retries=retries)
 
     def _if_there(self, record: UrlRecord) -> UrlRecord:
-        """The row of a URL. If somebody deleted the page's files, there is no copy to be kept."""
+        """Return the row of a URL, without its copy if the files were deleted."""
         if record.state is not UrlState.PAGE or not record.has_file:
             return record
         if any(path and self.writer.has(path) for path in (record.path, record.html_path)):
@@ -193,13 +193,13 @@ class Visitor:
         decision = decide(record, Observation(Answer.SAME_TEXT if same else Answer.NEW_TEXT), policy)
         links, found = fetched.reading.links, 0
         if decision.links is LinkAction.REPLACE:
-            if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
+            if links is not None:  # Before the page counts as saved: later, its links would not be read.
                 found = self.follow.links(record, links)
             elif record.state is UrlState.PAGE and (self.plan.follows_links or self.plan.html):
                 self.follow.no_links(record.id)
         event = decision.event
         if event is ChangeKind.ADDED and record.state is UrlState.QUEUED and record.has_file:
-            event = ChangeKind.CHANGED  # Its file was deleted: it was counted when it was saved first.
+            event = ChangeKind.CHANGED  # Its file was deleted: it was counted when it was first saved.
         change = self._change(record, decision, policy, kind=PAGE if digest else ASSET)._replace(
             event=event, lines=(record.url,)
         )
@@ -219,7 +219,7 @@ class Visitor:
         return Result(new=event is ChangeKind.ADDED and fetched.is_page, found=found)
 
     def _read_again(self, id: int) -> None:
-        """Has a page fetched whole whose text only a lost state knew: what was an alias of it may be its duplicate."""
+        """Queue a page whose text was lost with the state to be fetched whole: an alias of it may be a duplicate."""
         target = self.table.load(id)
         if target.state is UrlState.PAGE and target.text_hash is None and target.kind != ASSET:
             fetch_whole(self.table.db, [id])
@@ -315,7 +315,7 @@ class Visitor:
     # --- rows --------------------------------------------------------------------------------------------------
 
     def leave_out(self, record: UrlRecord, reason: Reason) -> None:
-        """The scope refused a URL when its turn came."""
+        """Record that the scope excludes a URL when its turn comes."""
         self.writer.begin()
         policy = Policy(self.rules.run, self.session.now())
         is_ours = record.start_id == self.rules.start or record.state is not UrlState.FAILED
@@ -327,7 +327,7 @@ class Visitor:
             self.leave(record)
 
     def leave(self, record: UrlRecord) -> None:
-        """Notes that this run does not ask for a URL, and keeps what it links to."""
+        """Record that this run does not request a URL, and keep its links."""
         self.writer.begin()
         self.table.mark_checked(record.id)
         self._keep_links(record)
@@ -345,7 +345,7 @@ class Visitor:
         self.writer.count()
 
     def _keep_links(self, record: UrlRecord) -> None:
-        """Keeps the links of a page that was not read anew."""
+        """Keep the links of a page that was not read again."""
         if self.has_gone:
             name_links_of(self.table.db, self.rules, record.id)
         self.follow.come_nearer(record)
@@ -393,7 +393,7 @@ class Visitor:
         )
 
     def _missing_path(self, record: UrlRecord, decision: Decision) -> str | None:
-        """The one of a copy's two files that is not there."""
+        """Return the path of the missing one of a copy's two files."""
         if decision.state is not UrlState.PAGE or decision.reason is None:
             return None
         for path in (record.path, record.html_path):
@@ -406,7 +406,7 @@ class Visitor:
     # --- failures ----------------------------------------------------------------------------------------------
 
     def report_failure(self, record: UrlRecord, failure: Failed) -> str:
-        """Logs a failure that this run does not try again, by the names it is reported under; gives one of them."""
+        """Log a final failure under its reported names; return one of them."""
         reported: list[str] = []
         for name, text in self._names(record, failure):
             self.placeholders.log(name.id, name.url, text, self.session.now())
@@ -415,12 +415,12 @@ class Visitor:
         return reported[0]
 
     def put_off(self, record: UrlRecord, failure: Failed) -> None:
-        """Reports a failure that will be tried again."""
+        """Report a failure that will be retried."""
         for name, text in self._names(record, failure):
             self.session.emit(PageFailed(name.url, text, will_retry=True))
 
     def _names(self, record: UrlRecord, failure: Failed) -> Iterable[tuple[Any, str]]:
-        """What failed, with the reason for each: what is named, and copies whose pages have moved there."""
+        """Return the failed names with their reasons: named URLs, and copies of pages that moved there."""
         leading = self.table.leading_to(record.id)
         own = [each for each in leading if each.id == record.id]
         if own[0].is_copy:
