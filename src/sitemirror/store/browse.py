@@ -43,7 +43,7 @@ class Browser:
                 raise OutputError(f"is {error.kind.value}") from None
 
     def walk(self, under: str) -> Iterator[tuple[str, Kind]]:
-        """Every entry below the folder `under` except folders. Unreadable folders are left out."""
+        """List every entry below the folder `under` except folders. Unreadable folders are left out."""
         waiting = [under]
         while waiting:
             folder = waiting.pop()

@@ -51,7 +51,7 @@ _UTIME_NO_FOLLOW: Final = os.utime in os.supports_follow_symlinks
 
 _BLOCK: Final = 64 * 1024
 _DRAFT_BUFFER: Final = 256 * 1024
-_FEW: Final = 16  # Up to so many files are synced one by one, without waiting for what other programs have written.
+_FEW: Final = 16  # Up to so many files are synced one by one, without waiting for files of other programs.
 
 
 def _names_of(rel: str) -> list[str]:
