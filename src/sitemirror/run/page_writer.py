@@ -66,7 +66,7 @@ class AssetDraft:
         return self._digest.digest()
 
     def finish(self) -> None:
-        """Puts the file in place."""
+        """Put the file in place."""
         self._opened.close()
 
     def discard(self) -> None:
@@ -313,7 +313,7 @@ class PageWriter:
         self._state.begin()
 
     def count(self) -> None:
-        """Counts a row that was written without a file."""
+        """Count a row that was written without a file."""
         self._count += 1
         if self._count >= BATCH:
             self.flush()

@@ -54,7 +54,7 @@ class Placeholders:
         self._sweep(browser, "_skipped", report.skips)
 
     def _sweep(self, browser: Browser, folder: str, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
-        """Removes the placeholders in `folder` whose URL is in no row of `rows`; rows begin with a URL."""
+        """Remove the placeholders in `folder` whose URL is in no row of `rows`; rows begin with a URL."""
         names: Fingerprints | None = None
         strays: list[str] = []  # There may be a million others.
         for path, _ in browser.walk(f"{self._home}/{folder}"):

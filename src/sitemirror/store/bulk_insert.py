@@ -50,7 +50,7 @@ _FEW: Final = 2_000
 _BYTES: Final = 8 << 20
 """Size of the bit array: of a million URLs, one in 130 is a false positive."""
 
-# A URL that is listed again keeps its state, unless it has no page and this run's scope excludes it. Failures of another
+# A URL that is listed again keeps its state, unless it has no page and this run excludes it. Failures of another
 # start URL are left to its own runs, which report and retry them.
 _LEFT_OUT: Final = (
     f"state NOT IN ({UrlState.PAGE}, {UrlState.ALIAS}) AND excluded.state = {UrlState.EXCLUDED}"

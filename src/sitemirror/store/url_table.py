@@ -48,7 +48,7 @@ class UrlTable:
 
     @property
     def changes(self) -> int:
-        """Grows with each row that is written."""
+        """Number of rows written so far."""
         return self._db.total_changes
 
     def due(self, part: Part, after: int, limit: int) -> list[UrlRecord]:
