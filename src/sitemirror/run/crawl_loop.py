@@ -264,7 +264,7 @@ class CrawlLoop:
         return True
 
     async def _next(self, queue: Queue, slot: Slot) -> UrlRecord | None:
-        """Return the next URL to visit, with an acquired slot. The slot is released while all hosts are paused."""
+        """Return the next URL to visit, with the slot acquired. Releases it while all hosts are paused."""
         while True:
             await slot.acquire()
             with self._session.watch.working(Stage.STATE):

@@ -37,7 +37,7 @@ class Answer(IntEnum):
 
 
 class Holding(IntEnum):
-    """What the mirror holds of a URL."""
+    """The part of a URL that the mirror holds."""
 
     NOTHING = auto()
     COPY = auto()  # a page with its file
@@ -45,7 +45,7 @@ class Holding(IntEnum):
 
 
 class FileAction(IntEnum):
-    """What to do with the URL's file."""
+    """An action on the URL's file."""
 
     LEAVE = auto()
     WRITE = auto()
@@ -53,7 +53,7 @@ class FileAction(IntEnum):
 
 
 class LinkAction(IntEnum):
-    """What to do with the links that were read from the page."""
+    """An action on the links that were read from the page."""
 
     KEEP = auto()
     REPLACE = auto()

@@ -352,7 +352,7 @@ def _params(session: Session) -> ParamRules:
 
 
 async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Plan) -> None:
-    """Relink Markdown as --links says: to files, or back to the site after an earlier run with local links."""
+    """Relink Markdown as --links says: to files, or back to the site if earlier links were local."""
     pages = MarkdownLinkTargets(state)
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally

@@ -25,7 +25,7 @@ _LONG_CHAIN: Final = 50 * FULL_STEP
 
 
 class LinkPolicy:
-    """Judges links for one run and writes them to the state. `now` returns the time as the state stores it."""
+    """Judges links for one run and writes them to the state. `now` returns the time as text."""
 
     def __init__(
         self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, book: LinkTable

@@ -206,7 +206,7 @@ class PageWriter:
         is_beside: bool = False,
         is_confirmed: bool = False,
     ) -> _Content:
-        """Describe one file. `is_confirmed`: the validators match, for a rebuilt state without the hash received."""
+        """Describe one file. `is_confirmed`: the validators match, should a rebuilt state lack the hash."""
         if data is not None:
             received, size = sha256(data).digest(), len(data)
         if is_beside:

@@ -220,7 +220,7 @@ def _format(page: RestoredPage) -> Iterator[Format]:
 
 
 def _inside(home: str, path: str) -> str | None:
-    """Return a manifest's path relative to the output folder, which it cannot leave: the manifest may be edited."""
+    """Return a path of the manifest relative to the output folder, which it cannot leave."""
     found = posixpath.normpath(posixpath.join(home, path))
     return None if found.startswith(("/", "../")) or found in (".", "..") else found
 

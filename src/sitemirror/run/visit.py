@@ -219,7 +219,7 @@ class Visitor:
         return Result(new=event is ChangeKind.ADDED and fetched.is_page, found=found)
 
     def _read_again(self, id: int) -> None:
-        """Queue a page whose text was lost with the state to be fetched whole: an alias of it may be a duplicate."""
+        """Queue a page whose text a lost state knew, to be fetched whole: its alias may be a duplicate."""
         target = self.table.load(id)
         if target.state is UrlState.PAGE and target.text_hash is None and target.kind != ASSET:
             fetch_whole(self.table.db, [id])

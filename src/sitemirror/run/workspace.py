@@ -1,4 +1,4 @@
-"""The run's folder: locked, with its state opened or rebuilt, and left so that the next run can resume."""
+"""The run's folder: lock it, open or rebuild its state, and leave it so that a run can resume."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ _COARSE: Final = 2.0  # seconds: the resolution of mtimes on FAT
 
 
 def _written_since(space: Workspace, table: UrlTable) -> Iterator[tuple[int, int, str, bytes | None]]:
-    """List the files newer than the last run's start: after a power cut, the state may be older than they are."""
+    """List the files newer than the last run's start: the state may be older after a power cut."""
     if space.lost_power and space.last_started is not None:
         since = space.last_started.timestamp() - _COARSE
         yield from (file for file in table.durable_files() if (space.tree.mtime_seen(file[2]) or 0) >= since)
@@ -297,7 +297,7 @@ async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> Asy
 
 
 async def in_thread(call: Callable[[], None]) -> None:
-    """Call it in a thread while other sites' runs go on. If cancelled, wait: the folder's lock ends with the run."""
+    """Call it in a thread. If cancelled, wait for it: the folder's lock ends with the run."""
     ending = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         await asyncio.shield(ending)

@@ -1,4 +1,4 @@
-"""The state of a mirror: every URL and its result, in SQLite. One writer; a kill loses no committed row.
+"""The state of a mirror in SQLite: every URL and its result. A kill loses no committed row.
 
 `UrlTable` writes it in small batches, `StateReport` reads it for publishing; this module opens it and knows the run.
 """
@@ -66,7 +66,7 @@ _DISK_REFUSES: Final = (
 
 
 def peek(path: Path, fact: str) -> Any:
-    """Read a fact of a mirror whose state is not open yet, or belongs to another run; None if there is none."""
+    """Read a fact of a mirror whose state is not open; None if there is none."""
     try:
         if path.is_symlink() or not path.is_file():
             return None

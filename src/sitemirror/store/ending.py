@@ -190,7 +190,7 @@ def mark_not_found(db: sqlite3.Connection, end: RunEnd) -> None:
 
 
 def reach(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Mark the URLs that links reach, with the depth in a crawl: level by level; redirects and requisites add none."""
+    """Mark the URLs that links reach, with their depth in a crawl. Redirects and requisites add none."""
     if not end.by_links and not end.follows_requisites:
         return
     db.execute("CREATE TEMP TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY, depth INTEGER NOT NULL, step INTEGER)")
@@ -271,7 +271,7 @@ _NAMES_A_PAGE: Final = f"""
 
 
 def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Mark URLs as gone that are neither listed nor reached by the last complete run of each kind. Files stay."""
+    """Mark URLs as gone that the last complete run of each kind neither listed nor reached."""
     listing, crawl = db.execute("SELECT listing_run, crawl_run FROM start WHERE id = ?", (end.start,)).fetchone()
     values = {"now": end.now, "start": end.start, "listing": listing, "crawl": crawl}
     db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")

@@ -101,7 +101,7 @@ def announce_delete(db: sqlite3.Connection, path: str) -> None:
 
 
 def announce_rename(db: sqlite3.Connection, op: Op, old: str, new: str) -> None:
-    """Announce a move: `LEAVE` to a path of its own, or `ARRIVE` at a path that is free after all have left."""
+    """Announce a move: `LEAVE` to a path of its own, or `ARRIVE` at a path that others have left."""
     db.execute("INSERT INTO journal (op, path, new_path) VALUES (?, ?, ?)", (op, old, new))
 
 

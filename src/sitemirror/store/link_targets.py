@@ -79,7 +79,7 @@ def is_unfinished(state: State) -> bool:
 
 
 class HtmlLinkTargets:
-    """The current paths of files, compared with the paths by which HTML links to them. Made after paths are settled."""
+    """The current paths of files and those by which HTML links to them. Made after paths are settled."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -122,7 +122,7 @@ class HtmlLinkTargets:
             last = found[-1].file
 
     def outdated(self) -> Iterator[Place]:
-        """Yield files that moved, or that link to a moved one. Gone pages are included, since they may come back."""
+        """Yield files that moved or link to a moved one, also of gone pages, which may come back."""
         return self._places(
             f"""
             AND {_HAS_FILE} AND file.linked_path IS NOT NULL AND file.id NOT IN (SELECT file_id FROM relinked)

@@ -1,4 +1,4 @@
-"""Migrate the state of an earlier version to this one, in one transaction, with all SQL about old tables."""
+"""Migrate the state of an earlier version to this one. Holds all SQL about old tables."""
 
 from __future__ import annotations
 

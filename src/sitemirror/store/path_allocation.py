@@ -171,7 +171,7 @@ def settle_paths(db: sqlite3.Connection, is_blocked: Callable[[str], bool] = lam
 
 
 def _make_room(db: sqlite3.Connection, file: _File) -> bool:
-    """Move away or delete whatever blocks a file's preferred path or its folders. False if it cannot be moved."""
+    """Remove whatever blocks a file's preferred path or its folders. False if that is impossible."""
     if file.kind == FileKind.ASSET and _has_files_below(db, file.preferred):
         return False  # Assets do not need their name: pages need the folder.
     for folder in folders(file.preferred):

@@ -149,7 +149,7 @@ def fold(path: str) -> str:
 
 
 def path_key(path: str) -> bytes:
-    """Return 16 bytes that are equal for paths that are one file on some system, and for both formats of a page."""
+    """Return 16 bytes, equal for paths that some system takes for one and for both formats of a page."""
     stem = path.removesuffix(".md") if path.endswith(".md") else path.removesuffix(".html")
     return blake2b(fold(stem).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -103,7 +103,7 @@ def link_url(
     at: str | None = None,
     refused: tuple[int, str | None] | None = None,
 ) -> int:
-    """Name the URL by a link or by the user; `refused` is the reason with its detail if it may not be fetched."""
+    """Name the URL by a link or by the user. `refused` is the reason and detail if it is excluded."""
     reason, detail = refused or (None, None)
     values = {
         "state": UrlState.EXCLUDED.value if refused else UrlState.QUEUED.value,
@@ -240,7 +240,7 @@ _ALL_LEVELS: Final = 2**31
 
 
 def next_part(db: sqlite3.Connection, rules: RunRules) -> Part | None:
-    """Return the next part to visit, None if nothing is due. Duplicates come after the pages with their text.
+    """Return the next part to visit; None if nothing is due. Duplicates come after their pages.
 
     A crawl goes breadth first: a depth is finished before the next begins.
     """

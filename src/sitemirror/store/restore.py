@@ -182,7 +182,7 @@ class Restorer:
         self._put(url, state, named, reason=cause.reason, detail=cause.detail, since=at, checked_at=at, **columns)
 
     def _naming(self, *, is_page: bool) -> dict[str, object]:
-        """Return the columns for how a URL was named. In an HTML mirror, lost links may have named what is no page."""
+        """Return the columns for how a URL was named: in an HTML mirror, lost links may name assets."""
         if is_page or not self._has_html or self._linked is self._named:
             return self._named
         self._db.execute("UPDATE start SET crawl_run = 1 WHERE id = 1")

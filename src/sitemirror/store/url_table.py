@@ -124,7 +124,7 @@ class UrlTable:
         return found
 
     def unlogged_failures(self) -> Iterator[tuple[int, str, str | None, int | None, str | None]]:
-        """Return (id, url, target, reason, detail) of this run's failures without a log line, aliases included."""
+        """Return (id, url, target, reason, detail) of this run's unlogged failures, aliases included."""
         yield from self._db.execute(
             "SELECT account.id, account.url, CASE WHEN account.id != end_id THEN e.url END, e.reason, e.detail"
             " FROM account JOIN url AS e ON e.id = end_id JOIN url AS u ON u.id = account.id"

@@ -1,4 +1,4 @@
-"""The pool of workers. Pages are parsed in this process first, and in workers once that takes a share of the time.
+"""The pool of workers: they parse pages once parsing takes a share of this process's time.
 
 A run that mostly waits for its server never pays for processes, and a small one is over before they would have
 started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
@@ -113,8 +113,8 @@ CROWDED: Final = 16
 """Jobs in a row that found every worker with two jobs, or a large one, after which another worker starts."""
 
 LARGE: Final = 128 * 1024
-"""Bytes from which a page is parsed in a worker, even if this process is idle: hostile markup can take quadratic time or
-too much memory, and a worker can be killed.
+"""Bytes from which a page is parsed in a worker, even if this process is idle: hostile markup can take quadratic time
+or too much memory, and a worker can be killed.
 """
 
 LONGEST: Final = 60.0
