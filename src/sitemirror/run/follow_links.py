@@ -7,7 +7,15 @@ from functools import cache
 from typing import Final
 
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import FULL_STEP, REDUCED_STEP, TRAIL_LENGTH, ParamRules, Trail, Traps, without_session
+from sitemirror.frontier.traps import (
+    FULL_STEP,
+    REDUCED_STEP,
+    TRAIL_LENGTH,
+    ParamRules,
+    Trail,
+    Traps,
+    strip_session_and_tracking,
+)
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
@@ -92,7 +100,7 @@ class LinkPolicy:
         for found in links.found:
             if found.requisite and not self._plan.html:
                 continue  # A Markdown mirror does not fetch assets.
-            url = without_session(found.url, self._params)
+            url = strip_session_and_tracking(found.url, self._params)
             attribute = 1 if found.attribute == "src" else 0
             depth = here if found.requisite else here + 1
             met = self._book.met(url)
@@ -140,7 +148,9 @@ class LinkPolicy:
     def _step(self, record: UrlRecord, trail: Trail, links: PageLinks) -> int:
         """Return the chain step of the links on this page."""
         here = (
-            without_session(found.url, self._params) for found in links.found if self._plan.html or not found.requisite
+            strip_session_and_tracking(found.url, self._params)
+            for found in links.found
+            if self._plan.html or not found.requisite
         )
         inside = (url for url in here if not self._scope.reason(url))
         before = self._book.links_before(record.id, TRAIL_LENGTH)

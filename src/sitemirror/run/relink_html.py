@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from sitemirror.fetch.media_type import parse_content_type
-from sitemirror.frontier.traps import NO_RULES, ParamRules, without_session
+from sitemirror.frontier.traps import NO_RULES, ParamRules, strip_session_and_tracking
 from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
@@ -117,7 +117,9 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: Place, params: ParamRule
     def change(reference: str) -> str | None:
         # Links to unsaved pages are as the site wrote them, with the parameters that their URLs are stored without.
         return (
-            changes.get(reference) or ("://" in reference and changes.get(without_session(reference, params))) or None
+            changes.get(reference)
+            or ("://" in reference and changes.get(strip_session_and_tracking(reference, params)))
+            or None
         )
 
     from sitemirror.links.css import relink_css

@@ -21,7 +21,7 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.convert.anchors import unpack_fragments
-from sitemirror.frontier.traps import NO_RULES, ParamRules, without_session
+from sitemirror.frontier.traps import NO_RULES, ParamRules, strip_session_and_tracking
 from sitemirror.links.markdown import anchors, as_named, relink_markdown
 from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
@@ -132,7 +132,7 @@ class _Linker:
             return None
 
     def _find(self, url: str) -> _Target | None:
-        found = self._pages.find(url) or self._pages.find(without_session(url, self._params))
+        found = self._pages.find(url) or self._pages.find(strip_session_and_tracking(url, self._params))
         if found is None or not self.tree.exists(found[0]):
             return None
         path, page, own = found

@@ -11,7 +11,7 @@ from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import ParamRules, without_session
+from sitemirror.frontier.traps import ParamRules, strip_session_and_tracking
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, format_reason
 from sitemirror.run.decide import (
@@ -266,7 +266,9 @@ class Visitor:
 
     def _redirected(self, record: UrlRecord, redirect: Redirect, policy: Policy) -> Result:
         params = ParamRules(self.session.settings.strip_params, self.session.settings.keep_params)
-        location = without_session(redirect.location, params) if self.plan.follows_links else redirect.location
+        location = (
+            strip_session_and_tracking(redirect.location, params) if self.plan.follows_links else redirect.location
+        )
         refused = self.scope.reason(location, is_needed=record.depth == 0)
         if refused:
             if refused is Reason.DOMAIN_LOCK:

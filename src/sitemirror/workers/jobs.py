@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.frontier.traps import ParamRules, without_session
+from sitemirror.frontier.traps import ParamRules, strip_session_and_tracking
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
@@ -120,7 +120,7 @@ def _localize(file: Received) -> Rewritten:
         rules = ParamRules(tuple(file.strip_params), tuple(file.keep_params))
 
         def target(url: str) -> str:
-            there = file.targets.get(without_session(url, rules))
+            there = file.targets.get(strip_session_and_tracking(url, rules))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.links.css import localize_css
