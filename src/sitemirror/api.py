@@ -367,11 +367,11 @@ def where(
 
     `on_guess` gets a note if no manifest names the URL, or if it has no file.
     """
-    from sitemirror.run.where import where as find
+    from sitemirror.run.where import locate
 
     if not isinstance(target, str | os.PathLike):
         raise wrong_type("a URL or a file", target, "text or a path", hint="give it as https://example.com/")
-    return find(os.fspath(target), settings_of(settings, options), on_guess)
+    return locate(os.fspath(target), settings_of(settings, options), on_guess)
 
 
 async def fetch_page(

@@ -49,16 +49,16 @@ from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.path_allocation import collisions, mark_published
 from sitemirror.store.queue import RunRules, drop_unreached
-from sitemirror.store.reports import Counts, Graph, StateReport
+from sitemirror.store.reports import Counts, LinkGraph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
-from sitemirror.store.tables import ASSET, PAGE, Phase
+from sitemirror.store.tables import ASSET, PAGE, RunPhase
 from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
 
 def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
     """Write the whole index. Raises `OutputError` if the disk refuses it."""
-    graph = Graph(space.state)
+    graph = LinkGraph(space.state)
     rows = _Rows(session, space, tree, graph, run)
     folders = directories(rows.sizes())
     if rows.beside:
@@ -109,7 +109,7 @@ class _Rows:
     Files in the folders of other hosts are left out: a mirror without an index may have put them there.
     """
 
-    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph, run: RunInfo) -> None:
+    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: LinkGraph, run: RunInfo) -> None:
         self._session = session
         self._space = space
         self._tree = tree
@@ -263,7 +263,7 @@ async def publish(end: End, status: RunStatus) -> Published:
     if complete:
         with state.transaction() as db:
             mark_published(db)
-            run = state.set_phase(run, Phase.FINISHED, session.now())
+            run = state.set_phase(run, RunPhase.FINISHED, session.now())
         failpoint.reached("run-finished")
     whole = complete and not end.listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, end.listing, report, counts, whole)
@@ -342,9 +342,9 @@ def _log_failures(end: End) -> None:
 
 
 async def _relink_html(session: Session, state: State, tree: Tree) -> None:
-    from sitemirror.run.relink_html import localize
+    from sitemirror.run.relink_html import relink_saved_html
 
-    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
+    await relink_saved_html(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
 
 
 def _params(session: Session) -> ParamRules:

@@ -22,7 +22,7 @@ from sitemirror.reasons import Cause, Reason
 from sitemirror.run.plan import Plan
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
-from sitemirror.store.link_table import Linked, LinkTable, Undecided
+from sitemirror.store.link_table import JudgedLink, LinkTable, Undecided
 from sitemirror.store.tables import ASSET, PAGE
 from sitemirror.store.url_record import UrlRecord
 
@@ -94,7 +94,9 @@ class LinkPolicy:
     def links(self, record: UrlRecord, links: PageLinks) -> int:
         """Record the links of a page or style sheet; return the number of URLs that became due."""
         here, new = record.depth or 0, set[str]()
-        linked = [Linked(refused.text, 0, False, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused]
+        linked = [
+            JudgedLink(refused.text, 0, False, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused
+        ]
         again: list[tuple[int, int, bool]] = []
         chain = self._chains(record, links)
         for found in links.found:
@@ -117,7 +119,9 @@ class LinkPolicy:
                 cause = self._trap(url, so_far, kind)
                 if not cause:
                     new.add(url)
-            linked.append(Linked(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside)))
+            linked.append(
+                JudgedLink(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside))
+            )
         self._state.begin()
         self._book.replace(record.id, linked, again, self._now())
         return len(new)

@@ -19,7 +19,7 @@ from sitemirror.store.database import RunInfo
 from sitemirror.store.queue import RunRules
 from sitemirror.store.reports import StateReport
 from sitemirror.store.sitemap_table import SitemapRow, SitemapTable
-from sitemirror.store.tables import Phase
+from sitemirror.store.tables import RunPhase
 
 _STATE_FILE = "_state-list.sqlite3"
 _CHECKPOINT_FILE = "_checkpoint-list.json"
@@ -90,7 +90,7 @@ class _Outline:
             raise
         status = RunStatus.PARTIAL if self._listing.failed_sitemaps else RunStatus.OK
         report = self._report(status, self._write())
-        self._run = self._space.state.set_phase(self._run, Phase.FINISHED, session.now())
+        self._run = self._space.state.set_phase(self._run, RunPhase.FINISHED, session.now())
         session.emit(RunFinished(report.status))
         return report
 

@@ -25,7 +25,7 @@ from sitemirror.store.path_allocation import PathAllocator, html_beside
 from sitemirror.store.paths import ENCODING, can_be_written, path_key
 from sitemirror.store.processed_log import ProcessedLog
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, FileKind, UrlState
-from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, note_received
+from sitemirror.store.url_record import FileRecord, RowChange, UrlRecord, apply_change, note_received
 from sitemirror.text import counted
 from sitemirror.workers.jobs import ParsedPage
 
@@ -265,12 +265,12 @@ class PageWriter:
         main = contents[0]
         is_new_place = main.path is None
         path = main.path or self._paths.allocate(record.id, record.url, main.preferred)
-        files: list[FileRow] = []
+        files: list[FileRecord] = []
         data: dict[str, bytes] = {}
         for number, each in enumerate(contents):
             here = path if not number else html_beside(path) if is_new_place or each.path is None else each.path
             files.append(
-                FileRow(
+                FileRecord(
                     each.kind,
                     here,
                     each.preferred,

@@ -18,7 +18,7 @@ from sitemirror.frontier.traps import NO_RULES, ParamRules, strip_session_and_tr
 from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
-from sitemirror.store.link_targets import HtmlLinkTargets, Place
+from sitemirror.store.link_targets import HtmlLinkTargets, LinkingFile
 from sitemirror.workers.jobs import JobFailed, Received
 from sitemirror.workers.pool import Pool
 
@@ -26,7 +26,7 @@ _HANDFUL: Final = 8
 _HANDFUL_BYTES: Final = 256 * 1024
 
 
-async def localize(
+async def relink_saved_html(
     tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch, params: ParamRules = NO_RULES
 ) -> None:
     """Rewrite the files that need it."""
@@ -42,9 +42,9 @@ async def localize(
     places.settle()
 
 
-def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
+def _handfuls(received: Iterable[LinkingFile]) -> Iterator[list[LinkingFile]]:
     """Group files into jobs: few, so that a kill costs little, and not too large together."""
-    found: list[Place] = []
+    found: list[LinkingFile] = []
     size = 0
     for place in received:
         size += place.size
@@ -60,7 +60,7 @@ async def _localize_all(
     root: str,
     places: HtmlLinkTargets,
     pool: Pool,
-    handfuls: Iterator[list[Place]],
+    handfuls: Iterator[list[LinkingFile]],
     watch: Stopwatch,
     params: ParamRules,
 ) -> None:
@@ -73,7 +73,7 @@ async def _localize_all(
 
 
 async def _localize(
-    root: str, places: HtmlLinkTargets, pool: Pool, handful: list[Place], watch: Stopwatch, params: ParamRules
+    root: str, places: HtmlLinkTargets, pool: Pool, handful: list[LinkingFile], watch: Stopwatch, params: ParamRules
 ) -> bool:
     """Make links of received files local. False if they failed: the next run tries again."""
     targets = places.targets([place.id for place in handful])
@@ -102,7 +102,7 @@ async def _localize(
     return True
 
 
-def _relink(tree: Tree, places: HtmlLinkTargets, place: Place, params: ParamRules) -> None:
+def _relink(tree: Tree, places: HtmlLinkTargets, place: LinkingFile, params: ParamRules) -> None:
     """Update links between files whose targets have moved."""
     if not tree.exists(place.path):
         return
@@ -134,7 +134,7 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: Place, params: ParamRule
     places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
 
 
-def _changes(places: HtmlLinkTargets, place: Place) -> Iterator[tuple[str, str]]:
+def _changes(places: HtmlLinkTargets, place: LinkingFile) -> Iterator[tuple[str, str]]:
     for url, before, there in places.links(place.id):
         old = relative_link(place.linked_path or place.path, before) if before else url
         new = relative_link(place.path, there) if there else url
@@ -142,6 +142,6 @@ def _changes(places: HtmlLinkTargets, place: Place) -> Iterator[tuple[str, str]]
             yield old, new
 
 
-def _charset(place: Place) -> str | None:
+def _charset(place: LinkingFile) -> str | None:
     header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
     return parse_content_type(header)[1]

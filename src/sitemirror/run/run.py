@@ -27,7 +27,7 @@ from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, check_site, check_start, resolve_start
 from sitemirror.run.visit import Visitor
 from sitemirror.run.workspace import Workspace, in_thread, open_table, open_workspace
-from sitemirror.stopwatch import Phase as WatchPhase
+from sitemirror.stopwatch import Phase
 from sitemirror.store.database import RunInfo, peek
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
@@ -35,7 +35,7 @@ from sitemirror.store.paths import host_folder
 from sitemirror.store.queue import RunRules, drop_unlisted, fill_queue, resume_queue
 from sitemirror.store.reports import NOTHING, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
-from sitemirror.store.tables import Phase
+from sitemirror.store.tables import RunPhase
 from sitemirror.store.url_record import fetch_whole, forget_files
 from sitemirror.store.url_table import forget_gone_files, gone_files, live_files
 from sitemirror.text import counted
@@ -249,9 +249,9 @@ class Mirror:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find_and_visit(self) -> None:
-        self._session.watch.begin(WatchPhase.DISCOVERY)
+        self._session.watch.begin(Phase.DISCOVERY)
         await self._session.unless_stopped(self._discover())
-        self._session.watch.begin(WatchPhase.PAGES)
+        self._session.watch.begin(Phase.PAGES)
         await self._loop.run()
 
     async def _remember_pace(self) -> None:
@@ -285,7 +285,7 @@ class Mirror:
                 self._links.start(self._arrival.asked)
             else:
                 await self._read_sitemaps()
-            self._run = state.set_phase(self._run, Phase.VISITING)
+            self._run = state.set_phase(self._run, RunPhase.VISITING)
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
@@ -344,7 +344,7 @@ class Mirror:
         """Publish the result, also after an interruption, and as far as a full disk allows."""
         from sitemirror.run.finish import End, publish  # Loaded when there is something to publish.
 
-        self._session.watch.begin(WatchPhase.PUBLISHING)
+        self._session.watch.begin(Phase.PUBLISHING)
         self._writer.warn_of_blanks()
         self._robots.warn()
         if status is RunStatus.OK:

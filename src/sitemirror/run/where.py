@@ -35,7 +35,7 @@ from sitemirror.store import paths
 Note = Callable[[str], None]
 
 
-def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
+def locate(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     """Return the file of a URL, saved or not, or the URL of a mirror's file.
 
     `on_guess` gets a note if no manifest names the URL, or if it has no file.

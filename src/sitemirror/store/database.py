@@ -19,7 +19,7 @@ from uuid import uuid4
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.bulk_insert import settle
 from sitemirror.store.migrate import OLD_VERSIONS, migrate
-from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, Phase
+from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, RunPhase
 
 
 class StateUnusable(Exception):
@@ -37,17 +37,17 @@ class RunInfo:
     scope: str  # fingerprint of the settings that define the scope
     started_at: str
     uuid: str
-    phase: Phase = Phase.DISCOVERING
+    phase: RunPhase = RunPhase.DISCOVERING
 
     @property
     def discovered(self) -> bool:
         """True if all sitemaps were read."""
-        return self.phase is not Phase.DISCOVERING
+        return self.phase is not RunPhase.DISCOVERING
 
     @property
     def finished(self) -> bool:
         """True if everything was visited and decided."""
-        return self.phase is Phase.FINISHED
+        return self.phase is RunPhase.FINISHED
 
     @property
     def by_links(self) -> bool:
@@ -216,7 +216,7 @@ class State:
         if row is None:
             return None
         number, url, start, mode, scope, started_at, uuid, phase = row
-        return RunInfo(number, url, start, mode, scope, started_at, uuid, Phase(phase))
+        return RunInfo(number, url, start, mode, scope, started_at, uuid, RunPhase(phase))
 
     def begin_run(self, *, source_url: str, mode: str, scope: str, started_at: str) -> RunInfo:
         """Begin a run with a number of its own."""
@@ -233,7 +233,7 @@ class State:
         assert run is not None
         return run
 
-    def set_phase(self, run: RunInfo, phase: Phase, at: str | None = None) -> RunInfo:
+    def set_phase(self, run: RunInfo, phase: RunPhase, at: str | None = None) -> RunInfo:
         """Record the run's phase, and when it was finished."""
         self.db.execute("UPDATE run SET phase = ?, finished_at = ? WHERE id = ?", (phase, at, run.number))
         return replace(run, phase=phase)

@@ -30,7 +30,7 @@ from sitemirror.store.safe_folders import (
     Folders,
     Kind,
     NotAFile,
-    Place,
+    OpenFolder,
     folders_of,
     is_contained,
     is_link,
@@ -64,7 +64,7 @@ def _names_of(rel: str) -> list[str]:
     return rel.split("/")
 
 
-def _open(place: Place, names: list[str], flags: int) -> int:
+def _open(place: OpenFolder, names: list[str], flags: int) -> int:
     """Open the regular file `names[-1]` in `place`; the other names are for the message."""
     try:
         return place.open(names[-1], flags)
@@ -84,13 +84,13 @@ def _write_all(fd: int, data: bytes | bytearray) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _replace(place: Place, temporary: str, name: str) -> str:
+def _replace(place: OpenFolder, temporary: str, name: str) -> str:
     """Rename a finished file to `name`, replacing what has that name."""
     os.replace(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
     return name
 
 
-def _put_beside(place: Place, temporary: str, name: str) -> str:
+def _put_beside(place: OpenFolder, temporary: str, name: str) -> str:
     """Rename a finished file to the first free name of `a.md`, `a-2.md`, `a-3.md` …; return it."""
     stem, dot, extension = name.rpartition(".")
     for number in count(2):
@@ -103,7 +103,7 @@ def _put_beside(place: Place, temporary: str, name: str) -> str:
     return name
 
 
-def _put_new(place: Place, temporary: str, name: str) -> None:
+def _put_new(place: OpenFolder, temporary: str, name: str) -> None:
     # Link instead of looking first: another process may take the name between the two.
     try:
         os.link(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
@@ -116,7 +116,7 @@ def _put_new(place: Place, temporary: str, name: str) -> None:
         _discard(place, temporary)
 
 
-def _discard(place: Place, name: str) -> None:
+def _discard(place: OpenFolder, name: str) -> None:
     """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(place.at(name), dir_fd=place.fd)
@@ -125,7 +125,7 @@ def _discard(place: Place, name: str) -> None:
 class Draft:
     """An unfinished file, invisible under its own name until it is complete."""
 
-    def __init__(self, fd: int, below: str, rel: str, place: Place, guard: DiskGuard) -> None:
+    def __init__(self, fd: int, below: str, rel: str, place: OpenFolder, guard: DiskGuard) -> None:
         self._fd = fd
         self._below = below
         self.rel = rel  # its final path
@@ -149,7 +149,7 @@ class Draft:
 class LineLog:
     """An append-only file of lines. Opening it cuts off a last line that a crash has torn."""
 
-    def __init__(self, fd: int, shown: str, place: Place, guard: DiskGuard, opened: ExitStack) -> None:
+    def __init__(self, fd: int, shown: str, place: OpenFolder, guard: DiskGuard, opened: ExitStack) -> None:
         self._fd = fd
         self._shown = shown
         self._place = place
@@ -269,7 +269,7 @@ class Tree:
 
     @contextmanager
     def _draft(
-        self, rel: str, put: Callable[[Place, str, str], str], step: str, *, sync: bool = False
+        self, rel: str, put: Callable[[OpenFolder, str, str], str], step: str, *, sync: bool = False
     ) -> Iterator[Draft]:
         *above, name = _names_of(rel)
         with refusals_of(self._below + rel), self._folders.make(above) as place:
@@ -472,7 +472,7 @@ class Tree:
             removed += len(ours)
         return removed
 
-    def _new(self, place: Place) -> tuple[int, str]:
+    def _new(self, place: OpenFolder) -> tuple[int, str]:
         """Create a temporary file in `place`; return its descriptor and name."""
         name = f".sitemirror {self._token}{next(self._numbers):08x}.tmp"
         return os.open(place.at(name), _NEW, 0o666, dir_fd=place.fd), name

@@ -20,7 +20,7 @@ from typing import Protocol
 from sitemirror import failpoint
 from sitemirror.store.files import Tree
 from sitemirror.store.tables import Op
-from sitemirror.store.url_record import FileRow, RowChange, apply_change, fetch_whole
+from sitemirror.store.url_record import FileRecord, RowChange, apply_change, fetch_whole
 
 
 class FileTree(Protocol):
@@ -74,7 +74,7 @@ def announce_write(db: sqlite3.Connection, change: RowChange) -> None:
     _add_write(db, last, change.dump())
 
 
-def _add_write(db: sqlite3.Connection, file: FileRow, row: str | None) -> None:
+def _add_write(db: sqlite3.Connection, file: FileRecord, row: str | None) -> None:
     assert file.sha256 is not None
     db.execute(
         "INSERT INTO journal (op, path, sha256, row) VALUES (?, ?, ?, ?)",

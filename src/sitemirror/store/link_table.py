@@ -12,7 +12,7 @@ from sitemirror.store.queue import RunRules, link_url, queue_again
 from sitemirror.store.tables import ASSET, PAGE, Due, UrlState
 
 
-class Linked(NamedTuple):
+class JudgedLink(NamedTuple):
     """A link with the frontier's decision: `cause` is None if it may be fetched."""
 
     url: str
@@ -81,13 +81,15 @@ class LinkTable:
 
     def start(self, url: str) -> None:
         """Add the start page of a crawl."""
-        self._meet(None, Linked(url, 0, False, 0, 0, PAGE), None)
+        self._meet(None, JudgedLink(url, 0, False, 0, 0, PAGE), None)
 
     def met(self, url: str) -> Met | None:
         """Return a cached URL, whose row only a shorter path could change; None if it is not in the cache."""
         return self._met.get(url)
 
-    def replace(self, src: int, links: Iterable[Linked], met: Iterable[tuple[int, int, bool]], at: str | None) -> None:
+    def replace(
+        self, src: int, links: Iterable[JudgedLink], met: Iterable[tuple[int, int, bool]], at: str | None
+    ) -> None:
         """Replace the links of a page; `met` are more of them: (id of a URL met, attribute, requisite)."""
         self._db.execute("DELETE FROM link WHERE src_id = ?", (src,))
         rows = [(src, self._meet(src, link, at), link.attribute, int(link.requisite)) for link in links]
@@ -98,7 +100,7 @@ class LinkTable:
             rows,
         )
 
-    def _meet(self, src: int | None, link: Linked, at: str | None) -> int:
+    def _meet(self, src: int | None, link: JudgedLink, at: str | None) -> int:
         cause = link.cause
         id = link_url(
             self._db,

@@ -54,7 +54,7 @@ FROM file JOIN url ON url.id = file.url_id JOIN page ON page.url_id = file.url_i
 """
 
 
-class Place(NamedTuple):
+class LinkingFile(NamedTuple):
     """A saved file with links in it."""
 
     id: int  # of its URL
@@ -113,7 +113,7 @@ class HtmlLinkTargets:
         finally:
             self._commit()
 
-    def received(self) -> Iterator[Place]:
+    def received(self) -> Iterator[LinkingFile]:
         """Yield files whose links are as the site wrote them, in chunks: their rows change meanwhile."""
         last = 0
         condition = f"AND {_IS_PAGE} AND file.linked_path IS NULL AND file.id > ? ORDER BY file.id LIMIT 256"
@@ -121,7 +121,7 @@ class HtmlLinkTargets:
             yield from found
             last = found[-1].file
 
-    def outdated(self) -> Iterator[Place]:
+    def outdated(self) -> Iterator[LinkingFile]:
         """Yield files that moved or link to a moved one, also of gone pages, which may come back."""
         return self._places(
             f"""
@@ -133,10 +133,10 @@ class HtmlLinkTargets:
             """
         )
 
-    def _places(self, condition: str, *values: object) -> Iterator[Place]:
+    def _places(self, condition: str, *values: object) -> Iterator[LinkingFile]:
         # Fetched at once: the rows change meanwhile.
         for row in self._db.execute(f"{_LINKING} {condition}", values).fetchall():
-            yield Place(*row)
+            yield LinkingFile(*row)
 
     def links(self, src: int) -> list[tuple[str, str, str]]:
         """Return (url, path in the links, current path) for the links of a file; '' for no path."""
@@ -161,7 +161,7 @@ class HtmlLinkTargets:
             found[src][url] = path
         return found
 
-    def done(self, place: Place, *, size: int, sha256: str) -> None:
+    def done(self, place: LinkingFile, *, size: int, sha256: str) -> None:
         """Record a file whose links are current."""
         self._state.begin()
         if place.linked_path is not None:

@@ -17,7 +17,7 @@ from typing import Final
 
 from sitemirror.errors import FolderLocked, OutputError
 from sitemirror.store.disk import refusal, refusals_of
-from sitemirror.store.safe_folders import Place, is_link
+from sitemirror.store.safe_folders import OpenFolder, is_link
 from sitemirror.text import printable
 
 LOCK_NAME: Final = "_lock"
@@ -114,7 +114,7 @@ class FolderLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _try(self, place: Place) -> None:
+    def _try(self, place: OpenFolder) -> None:
         try:
             fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
         except IsADirectoryError as error:
@@ -151,12 +151,12 @@ class FolderLock:
             return False
         return True
 
-    def _open_folder(self) -> Place:
+    def _open_folder(self) -> OpenFolder:
         if is_link(self.folder.lstat()):
             raise _symlink_refused(self.folder)
         if os.open in os.supports_dir_fd:
-            return Place(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
-        return Place(None, str(self.folder))
+            return OpenFolder(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
+        return OpenFolder(None, str(self.folder))
 
     def _locked_by(self, pid: int | None) -> FolderLocked:
         process = "" if pid is None else f" (process {pid})"

@@ -20,7 +20,7 @@ from sitemirror.store.tables import (
     FileKind,
     GoneCause,
     Op,
-    Phase,
+    RunPhase,
     UrlState,
 )
 
@@ -131,8 +131,8 @@ _RUNS: Final = f"""
 INSERT INTO run (id, start_id, uuid, mode, scope, started_at, finished_at, phase, boot_id, folders)
 SELECT number, start, {_note("run", "$.uuid")}, {_MODE}, {_note("run", "$.scope")}, {_note("run", "$.started_at")},
   CASE WHEN finished THEN {_note("run", "$.started_at")} END,
-  CASE WHEN finished THEN {Phase.FINISHED} WHEN {_note("run", "$.discovered")} THEN {Phase.VISITING}
-    ELSE {Phase.DISCOVERING} END,
+  CASE WHEN finished THEN {RunPhase.FINISHED} WHEN {_note("run", "$.discovered")} THEN {RunPhase.VISITING}
+    ELSE {RunPhase.DISCOVERING} END,
   CASE WHEN coalesce({_note("writing_to")}, '[]') != '[]' THEN {_note("booted", "$")} END,
   coalesce({_note("writing_to")}, '[]')
 FROM temp.last_run;

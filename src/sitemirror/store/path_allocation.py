@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from sitemirror.store.files import Tree
 from sitemirror.store.journal import announce_delete, announce_rename
-from sitemirror.store.paths import collision_path, folders, moved_folder, path_key
+from sitemirror.store.paths import collision_path, folders_above, moved_folder, path_key
 from sitemirror.store.tables import FileKind, Op, UrlState
 
 PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
@@ -66,7 +66,7 @@ class PathAllocator:
         """Return the part of `path` that has to be a folder and is a file."""
         if not self._has_assets:
             return ""
-        for folder in folders(path):
+        for folder in folders_above(path):
             if folder not in self._folders:
                 if path_key(folder) in self._promised or self._tree.is_file(folder):
                     return folder
@@ -93,13 +93,13 @@ class PathAllocator:
         self._promised.add(path_key(path))
         self._folders.discard(path)
         if self._has_assets:
-            self._needed.update(folders(path))
+            self._needed.update(folders_above(path))
 
     def release(self, path: str) -> None:
         """End the reservation: the file has its row now, or was discarded."""
         self._promised.discard(path_key(path))
         if self._has_assets:
-            self._needed -= Counter(folders(path))
+            self._needed -= Counter(folders_above(path))
 
 
 def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
@@ -174,7 +174,7 @@ def _make_room(db: sqlite3.Connection, file: _File) -> bool:
     """Remove whatever blocks a file's preferred path or its folders. False if that is impossible."""
     if file.kind == FileKind.ASSET and _has_files_below(db, file.preferred):
         return False  # Assets do not need their name: pages need the folder.
-    for folder in folders(file.preferred):
+    for folder in folders_above(file.preferred):
         if not _move_asset_at(db, folder):
             return False
     others = db.execute(
@@ -234,7 +234,7 @@ def _use_own_name(db: sqlite3.Connection, files: list[_File]) -> None:
 
 def _blocking_folder(db: sqlite3.Connection, file: _File) -> str:
     """Return the folder of a file's preferred path that is a published asset."""
-    for folder in folders(file.preferred):
+    for folder in folders_above(file.preferred):
         found = db.execute(
             f"SELECT 1 FROM file JOIN url ON url.id = url_id WHERE path_key = ? AND path = ?"
             f" AND state = {UrlState.PAGE} AND published",

@@ -251,7 +251,7 @@ def moved_folder(path: str, blocked: str, url: str, digits: int = HASH_DIGITS) -
     return _within_limit(names, names, _limit(path, url))
 
 
-def folders(path: str) -> Iterator[str]:
+def folders_above(path: str) -> Iterator[str]:
     """Folders above `path`, outermost first."""
     end = path.find("/")
     while end >= 0:

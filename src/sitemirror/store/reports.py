@@ -333,7 +333,7 @@ def index_incoming(state: State) -> None:
     state.db.execute("CREATE INDEX IF NOT EXISTS link_in ON link (dst_id, src_id)")
 
 
-class Graph:
+class LinkGraph:
     """The state as the mirror index describes it. Paths are relative to the output folder.
 
     Aliases must be resolved.
@@ -445,7 +445,7 @@ class Graph:
             yield at, url, kind, ((_why_kept(*cause) if not way else text_of(*cause[:2])) or "") + way
 
 
-class NoGlance(Exception):
+class UnreadableState(Exception):
     """The state cannot be read; the message says why."""
 
 
@@ -491,13 +491,13 @@ class ReadOnlyState:
 
 
 @contextmanager
-def glance(path: Path) -> Iterator[ReadOnlyState]:
-    """Open the state at `path`, which must have no write-ahead log beside it. Raises `NoGlance`."""
+def open_read_only(path: Path) -> Iterator[ReadOnlyState]:
+    """Open the state at `path`, which must have no write-ahead log beside it. Raises `UnreadableState`."""
     try:
         # Immutable: otherwise SQLite would create files of its own beside the state.
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     except sqlite3.Error as error:
-        raise NoGlance(str(error)) from error
+        raise UnreadableState(str(error)) from error
     try:
         with closing(db):
             version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -507,9 +507,9 @@ def glance(path: Path) -> Iterator[ReadOnlyState]:
             elif version == VERSION:
                 yield ReadOnlyState(db)
             else:
-                raise NoGlance(f"made by another version of sitemirror (state version {version})")
+                raise UnreadableState(f"made by another version of sitemirror (state version {version})")
     except sqlite3.Error as error:
-        raise NoGlance(str(error)) from error
+        raise UnreadableState(str(error)) from error
 
 
 @contextmanager

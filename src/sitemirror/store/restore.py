@@ -15,7 +15,7 @@ from sitemirror.store.database import State
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_targets import HtmlLinkTargets
 from sitemirror.store.paths import path_key
-from sitemirror.store.tables import ASSET, Due, FileKind, GoneCause, Phase, UrlState
+from sitemirror.store.tables import ASSET, Due, FileKind, GoneCause, RunPhase, UrlState
 
 _REQUESTED: Final = frozenset(
     (
@@ -86,7 +86,7 @@ class Restorer:
         self._db.execute(
             "INSERT INTO run (id, start_id, uuid, mode, scope, started_at, finished_at, phase)"
             " VALUES (1, 1, ?, '', '', ?, ?, ?)",
-            (str(uuid4()), at, at, Phase.FINISHED),
+            (str(uuid4()), at, at, RunPhase.FINISHED),
         )
         self._at = at
         self._linked = {"start_id": 1, "reached_run": 1}

@@ -81,7 +81,7 @@ class Op(IntEnum):
     RELINK = 5  # replace a file by itself with other links; `row` is for `link_targets.finish_relinking`
 
 
-class Phase(IntEnum):
+class RunPhase(IntEnum):
     """The progress of a run."""
 
     DISCOVERING = 0

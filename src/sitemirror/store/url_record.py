@@ -115,7 +115,7 @@ def find_record(db: sqlite3.Connection, url: str) -> UrlRecord | None:
     return None if row is None else to_record(row)
 
 
-class FileRow(NamedTuple):
+class FileRecord(NamedTuple):
     """A row of `file`. Hashes are hexadecimal, so that the journal can store them."""
 
     kind: FileKind
@@ -135,7 +135,7 @@ class RowChange(NamedTuple):
     run: int
     url: Mapping[str, Any]
     page: Mapping[str, Any] | None = None  # None: the page's row is unchanged
-    files: tuple[FileRow, ...] = ()  # all files of the page, if one was written
+    files: tuple[FileRecord, ...] = ()  # all files of the page, if one was written
     event: int | None = None
     frees_duplicates: bool = False
     clears_links: bool = False
@@ -149,7 +149,7 @@ class RowChange(NamedTuple):
     def load(cls, text: str) -> RowChange:
         """Load the change that `dump` wrote."""
         id, run, url, page, files, event, frees, clears, lines = json.loads(text)
-        return cls(id, run, url, page, tuple(FileRow(*each) for each in files), event, frees, clears, tuple(lines))
+        return cls(id, run, url, page, tuple(FileRecord(*each) for each in files), event, frees, clears, tuple(lines))
 
 
 _HASHES: Final = frozenset(("text_hash", "path_key", "sha256", "received_sha256"))
@@ -232,7 +232,7 @@ def note_received(db: sqlite3.Connection, page: int, kind: FileKind) -> None:
 
 
 def add_event(
-    db: sqlite3.Connection, run: int, id: int, kind: int, before: tuple[Any, ...] | None, new: FileRow | None = None
+    db: sqlite3.Connection, run: int, id: int, kind: int, before: tuple[Any, ...] | None, new: FileRecord | None = None
 ) -> None:
     """Record a change of a page, once per URL and run: the first event has the state before the run."""
     text_hash, path, digest = before or (None, None, None)

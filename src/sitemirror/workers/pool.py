@@ -138,8 +138,8 @@ with contextlib.suppress(AttributeError, OSError):  # Windows has no such call, 
     os.nice(5)
 _, loads, *sys.path = sys.argv
 __import__(loads)
-from sitemirror.workers.process import main
-main()
+from sitemirror.workers.process import run_jobs
+run_jobs()
 """
 _CONVERSION: Final = "sitemirror.convert.page"
 _REWRITING: Final = "sitemirror.links.rewrite_html"

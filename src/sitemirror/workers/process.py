@@ -33,7 +33,7 @@ _MANY: Final = 1 << 23  # bytes of pages after which freed memory is fragmented
 _NOTHING: Final[Message] = (b"", b"")
 
 
-def main() -> None:
+def run_jobs() -> None:
     """Run jobs until stdin ends."""
     import_module("sitemirror.workers.readers")  # Not imported by the parent, which uses the rest of this module.
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent says when to end
