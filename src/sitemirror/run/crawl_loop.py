@@ -120,7 +120,7 @@ FLUSH: Final = 0.05
 TICK: Final = 1.0
 """Seconds between two checks for other work."""
 
-NOTES: Final = 10.0
+PROGRESS_INTERVAL: Final = 10.0
 """Seconds after which `_progress.json` is written even if fewer than 100 URLs were done."""
 
 BARRIER: Final = 10.0
@@ -168,32 +168,32 @@ class CrawlLoop:
 
     async def run(self) -> None:
         """Visit everything that is due. Raises `Stopped`, or the error that ends the run."""
-        keeper = asyncio.create_task(self._keep_books())
+        flusher = asyncio.create_task(self._flush_periodically())
         retries = self._settings.max_retries if self._settings.on_error is OnError.RETRY else 0
         db = self._table.db
         try:
             for tried in range(retries + 1):
-                await self._visit_all(keeper, will_retry=tried < retries)
+                await self._visit_all(flusher, will_retry=tried < retries)
                 if not self._room() or not due_again(db):
                     break
                 if tried and (first := Queue(self._table, Part()).next()) is not None:
                     wait = self._session.backoff.seconds(tried - 1)
                     self._session.pace.pause(first.url, wait, "retrying failed pages")
         finally:
-            keeper.cancel()
+            flusher.cancel()
             with suppress(asyncio.CancelledError):
-                await keeper
+                await flusher
             self._writer.flush()
             for record, failure in self._put_off.values():  # stopped before their retry
                 self._visitor.report_failure(record, failure)
             self._policy.warn_of_dates()
 
-    async def _visit_all(self, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
+    async def _visit_all(self, flusher: asyncio.Task[None], *, will_retry: bool) -> None:
         """Visit until nothing is due. An answer may queue URLs that the pass has already gone by."""
         while self._room() and (part := next_part(self._table.db, self._visitor.rules)) is not None:
-            await self._pass(part, keeper, will_retry=will_retry)
+            await self._pass(part, flusher, will_retry=will_retry)
 
-    async def _pass(self, part: Part, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
+    async def _pass(self, part: Part, flusher: asyncio.Task[None], *, will_retry: bool) -> None:
         queue = Queue(self._table, part, self._session.pace.is_paused)
         free = asyncio.Semaphore(self._settings.concurrency)
         slots = [
@@ -203,8 +203,8 @@ class CrawlLoop:
         visits = asyncio.create_task(asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION))
         stop = asyncio.create_task(self._session.stop.wait())
         try:
-            await asyncio.wait([visits, stop, keeper], return_when=asyncio.FIRST_COMPLETED)
-            if stop.done() and not visits.done() and not keeper.done():
+            await asyncio.wait([visits, stop, flusher], return_when=asyncio.FIRST_COMPLETED)
+            if stop.done() and not visits.done() and not flusher.done():
                 await asyncio.wait(slots, timeout=GRACE)
         finally:
             for task in (*slots, visits, stop):
@@ -213,8 +213,8 @@ class CrawlLoop:
         for result in results:
             if isinstance(result, Exception):
                 raise result
-        if keeper.done():
-            keeper.result()
+        if flusher.done():
+            flusher.result()
         self._writer.flush()
         self._session.check_stop()
 
@@ -355,10 +355,10 @@ class CrawlLoop:
         if counters.processed % 100 == 0 and counters.processed < counters.total:
             self._files.write()
 
-    async def _keep_books(self) -> None:
+    async def _flush_periodically(self) -> None:
         """Write partial batches and progress, and force pages to disk, periodically."""
         clock, watch = self._session.clock, self._session.watch
-        ticked = noted = synced = clock.monotonic()
+        ticked = written = synced = clock.monotonic()
         return_large_blocks()
         while True:
             await asyncio.sleep(FLUSH)
@@ -369,8 +369,8 @@ class CrawlLoop:
                 continue
             ticked = now
             watch.look_at(len(self._session.pool.pids))
-            if now - noted >= NOTES:
-                noted = now
+            if now - written >= PROGRESS_INTERVAL:
+                written = now
                 self._files.write()
             if now - synced >= BARRIER:
                 synced = now

@@ -174,11 +174,11 @@ class _Rows:
 
     def skipped(self) -> Iterator[SkippedRow]:
         for at, url, cause, found_on, way in self._graph.skipped():
-            known, detail = index_reason(cause)
+            reason, detail = index_reason(cause)
             yield SkippedRow(
                 ts=at or _precise(self._session.clock.now()),
                 url=url,
-                reason=known,
+                reason=reason,
                 found_on=found_on or self._run.source_url,
                 detail=(cause.text if cause else "") + way if way else detail,
             )
@@ -256,7 +256,7 @@ async def publish(end: End, status: RunStatus) -> Published:
         session.warn(f"the last pages may not survive a power cut: {error.advice}")
     counts = report.counts()
     try:
-        end.placeholders.settle(report, counts, run.number)
+        end.placeholders.update(report, counts, run.number)
     except OutputError as error:  # The manifest matters more; the next run resumes this.
         session.warn(f"some placeholders could not be written: {error.advice}")
     old = _warn_of_old_copies(session, report, counts.refresh_failed) if counts.refresh_failed else 0
@@ -364,9 +364,9 @@ async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Pla
         await link_to_the_site(tree, pages, session.watch)
 
 
-def _warn_of_old_copies(session: Session, survey: StateReport, copies: int) -> int:
+def _warn_of_old_copies(session: Session, report: StateReport, copies: int) -> int:
     """Warn of old copies that were kept; return the number of those that make the run `partial`."""
-    redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
+    redirected, others = report.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
         session.warn(
             f"{counted(redirected, 'page')} kept as saved, though redirected elsewhere for over a week; "
@@ -402,7 +402,7 @@ class _Writer:
     tree: Tree
     run: RunInfo
     listing: SitemapTable
-    survey: StateReport
+    report: StateReport
     counts: Counts
     complete: bool
 
@@ -425,15 +425,15 @@ class _Writer:
         )
 
     async def manifest(self, header: ManifestHeader) -> str | None:
-        name, survey, counts = self.space.file(MANIFEST), self.survey, self.counts
-        skips = survey.skips() if counts.skipped else ()
-        gone = survey.gone() if counts.gone else ()
+        name, report, counts = self.space.file(MANIFEST), self.report, self.counts
+        skips = report.skips() if counts.skipped else ()
+        gone = report.gone() if counts.gone else ()
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_manifest(
                     file,
                     header,
-                    pages=map(self._page, survey.pages()),
+                    pages=map(self._page, report.pages()),
                     failures=self._failures(),
                     skips=(
                         SkipRow(
@@ -449,7 +449,7 @@ class _Writer:
                         GoneRow(url=url, path=self._here(path) if path else None, since=since)
                         for url, path, since in gone
                     ),
-                    not_reached=survey.not_reached() if counts.not_reached else (),
+                    not_reached=report.not_reached() if counts.not_reached else (),
                 )
         except OutputError as error:
             self.session.warn(f"the manifest could not be written: {error.advice}")
@@ -464,7 +464,7 @@ class _Writer:
                     file,
                     header,
                     host=self.space.authority,
-                    rows=self.survey.contents(),
+                    rows=self.report.contents(),
                     here=self._here,
                     failures=self._failures(),
                     assets=self.counts.assets,
@@ -484,7 +484,7 @@ class _Writer:
             return None
 
     def _failures(self) -> Iterator[FailureRow]:
-        failures = self.survey.failures() if self.counts.failed else ()
+        failures = self.report.failures() if self.counts.failed else ()
         for url, reason, attempts, at, _, _, final_url, redirects, depth in failures:
             yield FailureRow(
                 url=url,

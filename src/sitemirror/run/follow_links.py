@@ -36,37 +36,37 @@ class LinkPolicy:
     """Judges links for one run and writes them to the state. `now` returns the time as text."""
 
     def __init__(
-        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, book: LinkTable
+        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, table: LinkTable
     ) -> None:
         self._settings = settings
         self._now = now
         self._plan = plan
         self._scope = scope
         self._state = state
-        self._book = book
+        self._table = table
         self._params = ParamRules(settings.strip_params, settings.keep_params)
         self._traps = Traps()
         if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows no links, and may have a million.
-            for url in book.accepted_queries():
+            for url in table.accepted_queries():
                 self._traps.accept(url)
 
     def judge_again(self) -> None:
         """Judge again, by this run's settings, the links that earlier runs left out. Reads no page."""
         self._state.begin()
         if self._plan.follows_links:
-            for waiting in self._book.undecided():
+            for waiting in self._table.undecided():
                 cause = self._cause_now(waiting)
                 if cause != waiting.cause or waiting.is_excluded is not bool(cause):
-                    self._book.rejudge(waiting.id, cause)
+                    self._table.rejudge(waiting.id, cause)
         elif self._plan.html:
-            for waiting in self._book.undecided():
+            for waiting in self._table.undecided():
                 if waiting.is_excluded and self._is_needed(waiting):
-                    self._book.rejudge(waiting.id, None)
-        again = self._book.outgrown(self._settings.max_file_bytes)
-        for id, url, location in self._book.redirected_out():
+                    self._table.rejudge(waiting.id, None)
+        again = self._table.outgrown(self._settings.max_file_bytes)
+        for id, url, location in self._table.redirected_out():
             if not self._scope.reason(url) and not self._scope.reason(location):
                 again.append(id)
-        self._book.queue_again(again)
+        self._table.queue_again(again)
         self._state.commit()
 
     def _is_needed(self, waiting: Undecided) -> bool:
@@ -105,7 +105,7 @@ class LinkPolicy:
             url = strip_session_and_tracking(found.url, self._params)
             attribute = 1 if found.attribute == "src" else 0
             depth = here if found.requisite else here + 1
-            met = self._book.met(url)
+            met = self._table.met(url)
             # Nothing about it can change. True for nearly all links of a site.
             if met is not None and met.depth <= depth and not (met.chain and chain(url) < met.chain):
                 again.append((met.id, attribute, found.requisite))
@@ -115,7 +115,7 @@ class LinkPolicy:
             outside = self._scope.reason(url, is_needed=found.requisite)
             reason = outside or self._not_followed(record, found, links.nofollow)
             cause = Cause(reason) if reason else None
-            if not cause and self._book.is_new(url):
+            if not cause and self._table.is_new(url):
                 cause = self._trap(url, so_far, kind)
                 if not cause:
                     new.add(url)
@@ -123,7 +123,7 @@ class LinkPolicy:
                 JudgedLink(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside))
             )
         self._state.begin()
-        self._book.replace(record.id, linked, again, self._now())
+        self._table.replace(record.id, linked, again, self._now())
         return len(new)
 
     def _chains(self, record: UrlRecord, links: PageLinks) -> Callable[[str], int]:
@@ -131,7 +131,7 @@ class LinkPolicy:
 
         @cache
         def trail_and_step() -> tuple[Trail, int]:
-            trail = Trail([record.url, *self._book.led_by(record.id, TRAIL_LENGTH - 1)])
+            trail = Trail([record.url, *self._table.led_by(record.id, TRAIL_LENGTH - 1)])
             return trail, FULL_STEP if record.chain < _LONG_CHAIN else self._step(record, trail, links)
 
         def chain(url: str) -> int:
@@ -142,12 +142,12 @@ class LinkPolicy:
 
     def no_links(self, id: int) -> None:
         """Delete the links of a URL that was a page and is now a file without links."""
-        self._book.replace(id, (), (), None)
+        self._table.replace(id, (), (), None)
 
     def come_nearer(self, record: UrlRecord) -> None:
         """Reduce the depth of a page's link targets with the page's own, if depth counts."""
         if self._settings.link_depth > -1 and record.depth is not None:
-            self._book.come_nearer(record.id, record.depth, self._settings.link_depth)
+            self._table.come_nearer(record.id, record.depth, self._settings.link_depth)
 
     def _step(self, record: UrlRecord, trail: Trail, links: PageLinks) -> int:
         """Return the chain step of the links on this page."""
@@ -157,7 +157,7 @@ class LinkPolicy:
             if self._plan.html or not found.requisite
         )
         inside = (url for url in here if not self._scope.reason(url))
-        before = self._book.links_before(record.id, TRAIL_LENGTH)
+        before = self._table.links_before(record.id, TRAIL_LENGTH)
         return REDUCED_STEP if trail.shows_new_links(inside, before) else FULL_STEP
 
     def _not_followed(self, record: UrlRecord, found: Found, page_nofollow: bool) -> Reason | None:

@@ -65,8 +65,8 @@ class _Outline:
     def _begin(self) -> tuple[RunInfo, bool]:
         state, scope = self._space.state, self._scope.fingerprint()
         last = state.last_run()
-        wanted = (self._arrival.asked, scope)
-        if last is not None and not self._space.fresh_start and (last.source_url, last.scope) == wanted:
+        asked = (self._arrival.asked, scope)
+        if last is not None and not self._space.fresh_start and (last.source_url, last.scope) == asked:
             return last, True
         run = state.begin_run(source_url=self._arrival.asked, mode="list", scope=scope, started_at=self._session.now())
         return run, False

@@ -50,7 +50,7 @@ class PageFetcher:
         self.start = ""
         """The page that a crawl starts from. If it is no page, the run ends."""
 
-    async def take(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
+    async def fetch(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
         """Send one request. Releases the slot when the request is over."""
         answer = await self._answer(record, validators, slot)
         if record.url == self.start and isinstance(answer, Skipped) and answer.content_type:
@@ -65,13 +65,13 @@ class PageFetcher:
             self.first = None
             return await self._read(record, first, slot)
         if self._plan.html:
-            outcome = await self._anything(record, validators, slot)
+            outcome = await self._fetch_any(record, validators, slot)
         else:
             outcome = await self._session.fetcher.get(
                 record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, slot=slot
             )
         if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
-            return _nothing(record.url, outcome.status)
+            return _no_content(record.url, outcome.status)
         return await self._read(record, outcome, slot) if isinstance(outcome, Fetched) else outcome
 
     async def _read(self, record: UrlRecord, fetched: Fetched, slot: Slot) -> Outcome:
@@ -96,11 +96,11 @@ class PageFetcher:
             return _unreadable(fetched, len(fetched.body))
         if reading.refresh and reading.refresh != record.url:
             return Redirect(record.url, fetched.status, reading.refresh)
-        return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
+        return _fetched_page(fetched, reading, html=fetched.body if self._plan.html else None)
 
-    # --- anything ----------------------------------------------------------------------------------------------
+    # --- pages and assets --------------------------------------------------------------------------------------
 
-    async def _anything(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
+    async def _fetch_any(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
         """Fetch a page or asset. Pages, style sheets and SVG are read whole; other files are streamed to disk."""
         stream = self._session.fetcher.stream(
             record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
@@ -110,7 +110,7 @@ class PageFetcher:
                 return answer
             head = answer.head
             if head.status in NO_CONTENT:
-                return _nothing(record.url, head.status)
+                return _no_content(record.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
                 return head.too_large
             chunks = answer.chunks()
@@ -138,14 +138,14 @@ class PageFetcher:
             except _CutShort:
                 assert answer.error
                 return _cut_short(head, answer.error)
-            return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=draft)
+            return _fetched_page(head.fetched(b"", self._session.now()), ParsedPage(), asset=draft)
 
 
 class _CutShort(Exception):
     """The body is incomplete."""
 
 
-def _taken(
+def _fetched_page(
     fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: AssetDraft | None = None
 ) -> FetchedPage:
     return FetchedPage(
@@ -179,7 +179,7 @@ def _cut_short(head: Head, error: Cause) -> Failed | Skipped:
     return Failed(head.url, error.reason, error.detail, transient=True)
 
 
-def _nothing(url: str, status: int) -> Skipped:
+def _no_content(url: str, status: int) -> Skipped:
     """Record that the answer has no content. It does not replace an earlier copy."""
     return Skipped(url, Reason.NO_CONTENT, str(status), size_bytes=0, status=status)
 

@@ -36,7 +36,7 @@ class Placeholders:
         self._tree.append(f"{self._home}/{FAILED_LOG}", failed_line(at, url, reason))
         return True
 
-    def settle(self, report: StateReport, counts: Counts, run: int) -> None:
+    def update(self, report: StateReport, counts: Counts, run: int) -> None:
         """Write missing and outdated placeholders, and remove those of URLs that have another state now."""
         found = report.without_page(run) if counts.failed or counts.skipped else ()
         due = [row for row in found if row[-1] or not self._is_there(row[1], has_failed=row[2])]

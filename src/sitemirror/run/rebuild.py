@@ -53,7 +53,7 @@ _ASIDE: Final = "_moving"
 
 
 @dataclass(slots=True)
-class _Told:
+class _ManifestFacts:
     """Facts in the manifest besides its rows."""
 
     pages: int = 0
@@ -68,64 +68,64 @@ def rebuild(warn: Warn, state: State, tree: Tree, home: str) -> bool:
     """Fill an empty state; True if there was something to fill it from."""
     with state.transaction():
         restorer = Restorer(state)
-        told = _from_manifest(warn, restorer, tree, home)
+        facts = _from_manifest(warn, restorer, tree, home)
         lines = ProcessedLog(state, tree, f"{home}/{PROCESSED}").mend()
         trusted = trust(restorer, tree, home, lines)
         strays = [path for path, _ in Browser(tree.root).walk(f"{home}/{_ASIDE}")]
         if strays:
             restorer.forget_missing(tree.exists)
         restorer.finish()
-        if len(told.formats) == 1:  # Another format would be neither refused nor understood.
-            state.set_facts(format=told.formats.pop().value)
+        if len(facts.formats) == 1:  # Another format would be neither refused nor understood.
+            state.set_facts(format=facts.formats.pop().value)
     failpoint.reached("rebuilt")
     for path in strays:
         tree.remove(path)
-    if kept := told.pages + trusted.found:
-        warn(f"the working state was missing; {counted(kept, 'page')} found again and kept")
+    if restored := facts.pages + trusted.found:
+        warn(f"the working state was missing; {counted(restored, 'page')} found again and kept")
     if trusted.missing:
         warn(
             f"{counted(trusted.missing, 'URL')} in _processed.txt without a file here: taken as done; "
             "--re-download-all fetches what is missing"
         )
-    return bool(kept or trusted.missing)
+    return bool(restored or trusted.missing)
 
 
 # --- the manifest --------------------------------------------------------------------------------------------------
 
 
-def _from_manifest(warn: Warn, restorer: Restorer, tree: Tree, home: str) -> _Told:
+def _from_manifest(warn: Warn, restorer: Restorer, tree: Tree, home: str) -> _ManifestFacts:
     name = f"{home}/{MANIFEST}"
-    told = _Told()
+    facts = _ManifestFacts()
     if not tree.exists(name):
-        return told
+        return facts
     try:
         for item in read_manifest(tree.root / name):
-            _restore(restorer, tree, home, item, told)
+            _restore(restorer, tree, home, item, facts)
     except (ManifestUnreadable, OSError) as error:
         warn(f"{name} cannot be read ({error}); going by _processed.txt and the files")
-    if told.damaged:
-        entries = "1 entry" if told.damaged == 1 else f"{told.damaged:,} entries"
+    if facts.damaged:
+        entries = "1 entry" if facts.damaged == 1 else f"{facts.damaged:,} entries"
         warn(f"{entries} of {name} could not be understood; going by _processed.txt and the files")
-    return told
+    return facts
 
 
-def _restore(restorer: Restorer, tree: Tree, home: str, item: Item, told: _Told) -> None:
+def _restore(restorer: Restorer, tree: Tree, home: str, item: Item, facts: _ManifestFacts) -> None:
     try:
         match item:
             case ManifestHeader(source_url=str(source_url)) if source_url:
-                told.by_links, told.is_complete = not item.sitemaps, item.complete
+                facts.by_links, facts.is_complete = not item.sitemaps, item.complete
                 at = item.crawl_completed or item.crawl_started
-                restorer.begin(source_url, by_links=told.by_links, at=at)
+                restorer.begin(source_url, by_links=facts.by_links, at=at)
             case PageRow():
-                page = _page(item, tree, home, told)
+                page = _page(item, tree, home, facts)
                 restorer.page(page)
                 for alias in item.aliases:
                     restorer.alias(alias, page.url)
-                told.pages += 1
-                told.formats.update(_format(page))
-                told.deepest = max(told.deepest, page.depth or 0)
+                facts.pages += 1
+                facts.formats.update(_format(page))
+                facts.deepest = max(facts.deepest, page.depth or 0)
             case FailureRow():
-                depth = item.depth if told.by_links else None
+                depth = item.depth if facts.by_links else None
                 restorer.failure(urls.normalize(item.url), parse_reason(item.error), item.attempts, item.at, depth)
             case SkipRow():
                 restorer.skip(item.url, parse_reason(item.reason), item.content_type, item.size_bytes, item.depth)
@@ -133,16 +133,16 @@ def _restore(restorer: Restorer, tree: Tree, home: str, item: Item, told: _Told)
                 restorer.gone(_gone_page(item, tree, home), item.since)
             case str():
                 # A crawl finishes one depth before the next, so it is as deep as the last.
-                restorer.not_reached(urls.normalize(item), told.deepest if told.by_links else None)
+                restorer.not_reached(urls.normalize(item), facts.deepest if facts.by_links else None)
             case Damaged():
-                told.damaged += 1
+                facts.damaged += 1
             case _:
                 pass
     except urls.InvalidUrl:
-        told.damaged += 1
+        facts.damaged += 1
 
 
-def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
+def _page(row: PageRow, tree: Tree, home: str, facts: _ManifestFacts) -> RestoredPage:
     url = urls.normalize(row.url)
     path = _inside(home, row.path) or _preferred(url)
     preferred = (row.preferred_path and _inside(home, row.preferred_path)) or path
@@ -161,7 +161,7 @@ def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
         )
     return RestoredPage(
         url,
-        tuple(_with_links(tree, url, file, row.content_type, is_published=told.is_complete) for file in files),
+        tuple(_with_links(tree, url, file, row.content_type, is_published=facts.is_complete) for file in files),
         kind,
         fetched_at=row.fetched_at,
         changed_at=row.changed_at,
@@ -171,9 +171,9 @@ def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
         content_type=row.content_type,
         canonical=row.canonical_url,
         hidden_texts=row.hidden_texts or 0,
-        depth=row.depth if told.by_links else None,
+        depth=row.depth if facts.by_links else None,
         cause=parse_reason(row.refresh_error) if row.refresh_error else None,
-        is_published=told.is_complete,
+        is_published=facts.is_complete,
         has_links=kind != ASSET or _is_linked_asset(files[0], row.content_type),
     )
 

@@ -39,7 +39,7 @@ async def relink_saved_html(
         for place in outdated:
             with watch.working(Stage.PUBLISHING):
                 _relink(tree, places, place, params)
-    places.settle()
+    places.finish()
 
 
 def _handfuls(received: Iterable[LinkingFile]) -> Iterator[list[LinkingFile]]:

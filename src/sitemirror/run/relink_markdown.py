@@ -102,8 +102,8 @@ class _Linker:
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
         self._url_at = lru_cache(_KNOWN_URLS)(pages.url_at)
-        self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
-        self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
+        self._fragments = _NameCache[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
+        self._anchors = _NameCache[str, frozenset[str]](self._read_anchors)
 
     def rewrite(self, page: LinkedPage) -> _Rewriting | None:
         """Return the new content; None if it is as recorded, or was edited."""
@@ -119,7 +119,7 @@ class _Linker:
         data = changed.encode() if changed != text else None
         if data is not None:
             digest = sha256(data).hexdigest()
-        links = pack_links(relinker.led)
+        links = pack_links(relinker.pairs)
         if digest == page.sha256 and links == page.links and (not links or page.is_linked):
             return None
         size = len(before if data is None else data)
@@ -169,7 +169,7 @@ class _Relinker:
     """The links of one file: the original and the current destination of each."""
 
     def __init__(self, linker: _Linker, page: LinkedPage, digest: str) -> None:
-        self.led: list[tuple[str, str]] = []  # (destination now, destination on the site)
+        self.pairs: list[tuple[str, str]] = []  # (destination now, destination on the site)
         self.is_vague = False  # True if the originals of some links are unknown
         self._linker = linker
         self._path = page.path
@@ -184,9 +184,9 @@ class _Relinker:
         """Return the new destination of a link."""
         was = self._was.get(destination)
         if was:
-            return self._lead(was.popleft())
+            return self._relink(was.popleft())
         if not is_local(destination):
-            return self._lead(destination)
+            return self._relink(destination)
         path, _, fragment = destination.partition("#")
         if path:
             self.is_vague = True
@@ -196,9 +196,9 @@ class _Relinker:
         if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
             self.is_vague = True
             return None
-        return self._lead(destination)
+        return self._relink(destination)
 
-    def _lead(self, original: str) -> str:
+    def _relink(self, original: str) -> str:
         """Return the path of the target's file, or the original URL if it has none."""
         if self._linker.links is Links.ABSOLUTE:
             return original
@@ -212,7 +212,7 @@ class _Relinker:
         else:
             found = relative_link(self._path, target.path) + (f"#{anchor}" if anchor else "")
         found = as_named(found)
-        self.led.append((found, original))
+        self.pairs.append((found, original))
         return found
 
     def _find_again(self, path: str, fragment: str) -> str | None:
@@ -220,35 +220,35 @@ class _Relinker:
         there = linked_path(self._path, unquote(path))
         url = there and self._linker.url_at(there)
         if url:
-            return self._lead(f"{url}#{fragment}" if fragment else url)
+            return self._relink(f"{url}#{fragment}" if fragment else url)
         if not fragment or there is None or not self._linker.exists(there):
             return None
         return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
 
 
-class _Shelf(Generic[K, V]):
+class _NameCache(Generic[K, V]):
     """A cache of the most recently read name collections, limited by the total number of names."""
 
     def __init__(self, read: Callable[[K], V]) -> None:
         self._read = read
-        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._cached: OrderedDict[K, V] = OrderedDict()
         self._names = 0
 
     def __getitem__(self, key: K) -> V:
-        found = self._kept.get(key)
+        found = self._cached.get(key)
         if found is not None:
-            self._kept.move_to_end(key)
+            self._cached.move_to_end(key)
             return found
-        found = self._kept[key] = self._read(key)
+        found = self._cached[key] = self._read(key)
         self._names += len(found) + 1
-        while self._names > _KNOWN_NAMES and len(self._kept) > 1:
-            self._names -= len(self._kept.popitem(last=False)[1]) + 1
+        while self._names > _KNOWN_NAMES and len(self._cached) > 1:
+            self._names -= len(self._cached.popitem(last=False)[1]) + 1
         return found
 
 
-def pack_links(led: list[tuple[str, str]]) -> bytes:
+def pack_links(pairs: list[tuple[str, str]]) -> bytes:
     """Pack the current and original links of a file for the state."""
-    return zlib.compress(orjson.dumps(led)) if led else b""
+    return zlib.compress(orjson.dumps(pairs)) if pairs else b""
 
 
 def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:

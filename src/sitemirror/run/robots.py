@@ -145,8 +145,8 @@ class RobotsBook:
         """Set the host's Crawl-delay, and count a URL that is fetched although it is disallowed."""
         rules = await self.rules(url, slot)
         self._set_delay(url, rules)
-        if not rules.trouble and not rules.allowed(url) and (known := hash(url)) not in self._disallowed:
-            self._disallowed.add(known)
+        if not rules.trouble and not rules.allowed(url) and (url_hash := hash(url)) not in self._disallowed:
+            self._disallowed.add(url_hash)
             if len(self.disallowed_urls) < _MAX_NAMED:
                 self.disallowed_urls.append(url)
 

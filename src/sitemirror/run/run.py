@@ -74,9 +74,9 @@ def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mir
     )
 
 
-def _pauses(noted: str | None) -> dict[str, Any]:
+def _pauses(stored: str | None) -> dict[str, Any]:
     """Return the pauses that hosts asked for, as an earlier run stored them."""
-    found = json.loads(noted) if noted else {}
+    found = json.loads(stored) if stored else {}
     return found if isinstance(found, dict) else {}
 
 
@@ -256,15 +256,15 @@ class Mirror:
 
     async def _remember_pace(self) -> None:
         """Store the pauses that hosts ask for at once: a kill must not lose them."""
-        pace, state, kept = self._session.pace, self._space.state, self._session.pace.snapshot()
+        pace, state, stored = self._session.pace, self._space.state, self._session.pace.snapshot()
         while True:
             await asyncio.sleep(TICK)
             now = pace.snapshot()
-            if now != kept:
-                kept = now
+            if now != stored:
+                stored = now
                 state.set_facts(host_pauses=json.dumps(now))
                 if not self._run.discovered:
-                    self._listing.save()  # The state is not open yet.
+                    self._listing.save()  # Nothing else commits before the first page.
 
     # --- discovery ---------------------------------------------------------------------------------------------
 
@@ -428,9 +428,9 @@ class Mirror:
 
     def _failed_elsewhere(self) -> int:
         """Warn about failures out of scope, found from another start URL: this run does not retry them."""
-        survey, refused = StateReport(self._space.state), self._scope.reason
-        sources = survey.failed_for_others(self._run.source)
-        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
+        report, refused = StateReport(self._space.state), self._scope.reason
+        sources = report.failed_for_others(self._run.source)
+        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in report.failures()) if sources else 0
         if failed:
             names = dict(self._space.state.db.execute("SELECT id, url FROM start"))
             starts = " or ".join(names[source] for source in sources)

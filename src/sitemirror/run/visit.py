@@ -141,7 +141,7 @@ class Visitor:
         ask = freshness is Freshness.ASK and (record.has_file or holding(record) is Holding.DUPLICATE)
         answer = await self._request(record, record.validators if ask else Validators(), slot)
         with self.session.watch.working(Stage.STATE):
-            return self._settle(self._if_there(self.table.load(record.id)), answer, retries=retries)
+            return self._record(self._if_there(self.table.load(record.id)), answer, retries=retries)
 
     def _if_there(self, record: UrlRecord) -> UrlRecord:
         """Return the row of a URL, without its copy if the files were deleted."""
@@ -163,9 +163,9 @@ class Visitor:
         elif self.session.settings.respect_robots is None:
             await self.robots.note(record.url, slot)
             await slot.acquire()
-        return await self.fetcher.take(record, validators, slot)
+        return await self.fetcher.fetch(record, validators, slot)
 
-    def _settle(self, record: UrlRecord, answer: Outcome, *, retries: bool) -> Result:
+    def _record(self, record: UrlRecord, answer: Outcome, *, retries: bool) -> Result:
         self.writer.begin()
         settings = self.session.settings
         policy = Policy(self.rules.run, self.session.now(), retries=retries, replaces_all=settings.re_download_all)

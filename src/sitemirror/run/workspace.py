@@ -192,14 +192,14 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
         return state, False
     names = [each.name for each in path.parent.iterdir()]
     if not any(name in names for name in _REBUILT_FROM):
-        _tell_strangers(session, path.parent, names)
+        _warn_of_strangers(session, path.parent, names)
         return state, False
     from sitemirror.run.rebuild import rebuild  # A first run has nothing to rebuild.
 
     return state, rebuild(session.warn, state, tree, home)
 
 
-def _tell_strangers(session: Session, folder: Path, names: list[str]) -> None:
+def _warn_of_strangers(session: Session, folder: Path, names: list[str]) -> None:
     """Warn of other people's files where a mirror begins: a page's file may replace them."""
     # Our own have names that no page can have.
     strangers = [name for name in names if not name.startswith(".") and keep_free(name) == name]

@@ -176,11 +176,11 @@ class BulkInsert:
                 del rows[at]
         self._db.executemany(_insertion("url", constants, columns), rows)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Create the index if this state was filled without it."""
         if self._bits is not None:
             self._bits = None
-            settle(self._db)
+            complete_bulk_insert(self._db)
             self._db.execute(f"PRAGMA cache_size={CACHE}")
         self._begun = False
 
@@ -194,7 +194,7 @@ def meet_again(rules: RunRules) -> str:
     return text.replace(":renews", str(int(rules.renews))).replace(":by_links", str(int(rules.by_links)))
 
 
-def settle(db: sqlite3.Connection) -> None:
+def complete_bulk_insert(db: sqlite3.Connection) -> None:
     """Create the index of keys if it is missing, and insert the URLs that were set aside."""
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None:
         return

@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.bulk_insert import settle
+from sitemirror.store.bulk_insert import complete_bulk_insert
 from sitemirror.store.migrate import OLD_VERSIONS, migrate
 from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, RunPhase
 
@@ -124,7 +124,7 @@ class State:
             db.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")  # All of them exist.
             db.execute("SELECT format FROM mirror").fetchone()
             db.execute("SELECT max(id) FROM url").fetchone()
-            settle(db)
+            complete_bulk_insert(db)
         except sqlite3.OperationalError as error:
             db.close()
             if error.sqlite_errorcode & 0xFF in _DISK_REFUSES:

@@ -180,7 +180,7 @@ class HtmlLinkTargets:
         self._state.commit()
         failpoint.reached("links-committed")
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Record that all links are current."""
         with self._state.transaction() as db:
             db.execute("DELETE FROM link_target WHERE url_id NOT IN (SELECT id FROM temp.place)")

@@ -104,12 +104,12 @@ class PathAllocator:
 
 def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
     """True if no other page has a path, or prefers it."""
-    taken = db.execute(
+    other = db.execute(
         "SELECT EXISTS (SELECT 1 FROM file WHERE path_key = :key AND url_id != :page)"
         " OR EXISTS (SELECT 1 FROM file WHERE path = :path AND path != preferred_path AND url_id != :page)",
         {"key": path_key(path), "path": path, "page": page},
     ).fetchone()[0]
-    return not taken
+    return not other
 
 
 # --- when a run ends -----------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ class Restorer:
         for id, location in self._db.execute(redirects).fetchall():
             self._db.execute("UPDATE url SET target_id = ? WHERE id = ?", (location and self._id(location), id))
         resolve_aliases(self._db)
-        HtmlLinkTargets(self._state).settle()
+        HtmlLinkTargets(self._state).finish()
 
     def _put(self, url: str, state: UrlState, named: dict[str, object], **columns: object) -> int:
         row = {"key": urls.key(url), "url": url, "state": state, "queue": Due.NO, "named": 1, **named, **columns}

@@ -100,7 +100,7 @@ class SitemapTable:
             "(SELECT id FROM sitemap WHERE status = 'pending' ORDER BY id LIMIT 1) RETURNING id, url, depth, status"
         ).fetchone()
         if row is None:
-            self.settle()
+            self.finish_listing()
             return None
         return SitemapRow(*row)
 
@@ -144,9 +144,9 @@ class SitemapTable:
         self._state.commit()
         self._uncommitted = 0
 
-    def settle(self) -> None:
+    def finish_listing(self) -> None:
         """Finish listing: repeats are counted, and everything is committed."""
-        self._intake.settle()
+        self._intake.finish()
         self.save()
 
     def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:

@@ -233,8 +233,8 @@ class Pool:
         if self._alone:
             return True
         is_risky = self._careful or size >= LARGE
-        wanted = self._asked_for or is_risky or (self.count and self._is_too_busy())
-        if wanted and not self._workers and not self._starting:
+        needs_workers = self._asked_for or is_risky or (self.count and self._is_too_busy())
+        if needs_workers and not self._workers and not self._starting:
             self._start(self._asked_for or 1)
         # Waiting for the first workers is cheaper than loading the parsers here, too, for a few pages.
         if is_risky or (self._awaited and (self._workers or self._starting)):
