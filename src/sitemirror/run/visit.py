@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
-from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.frontier.freshness import Copy, Freshness, judge, parse_lastmod
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import ParamRules, strip_session_and_tracking
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
@@ -33,7 +33,6 @@ from sitemirror.run.plan import Plan
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, unstamp
 from sitemirror.run.start import MAX_HOPS
-from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.stopwatch import Stage
 from sitemirror.store.queue import RunRules, check_page, name_links_of, redirect_to
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, Due, UrlState
