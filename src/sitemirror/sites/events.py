@@ -22,7 +22,7 @@ class CombinedEvents:
         self.under_way: dict[SiteEvents, float | None] = {}
         """Sites whose size is known, with their estimates of the time left."""
         self._eta: float | None = None
-        self._told = 0
+        self._since_eta = 0
 
     def change(self, before: Progress, now: Progress) -> None:
         """Replace the last progress of a site by a new one."""
@@ -40,12 +40,12 @@ class CombinedEvents:
     @property
     def progress(self) -> Progress:
         """The progress of all sites. They run at once, so the slowest decides when all are done."""
-        self._told += 1
-        if self._told >= len(self.under_way):  # The more there are, the less one page changes.
-            self._told = 0
+        self._since_eta += 1
+        if self._since_eta >= len(self.under_way):  # The more there are, the less one page changes.
+            self._since_eta = 0
             etas = [eta for eta in self.under_way.values() if eta is not None]
-            nobody_knows = self.unknown or len(etas) < len(self.under_way)
-            self._eta = None if nobody_knows else max(etas, default=None)
+            is_unknown = self.unknown or len(etas) < len(self.under_way)
+            self._eta = None if is_unknown else max(etas, default=None)
         return self.sum if self._eta is None else self.sum._replace(eta_sec=self._eta)
 
 
