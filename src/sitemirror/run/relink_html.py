@@ -22,97 +22,97 @@ from sitemirror.store.link_targets import HtmlLinkTargets, LinkingFile
 from sitemirror.workers.jobs import JobFailed, Received
 from sitemirror.workers.pool import Pool
 
-_HANDFUL: Final = 8
-_HANDFUL_BYTES: Final = 256 * 1024
+_GROUP_SIZE: Final = 8
+_GROUP_BYTES: Final = 256 * 1024
 
 
 async def relink_saved_html(
-    tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch, params: ParamRules = NO_RULES
+    tree: Tree, table: HtmlLinkTargets, pool: Pool, watch: Stopwatch, params: ParamRules = NO_RULES
 ) -> None:
     """Rewrite the files that need it."""
-    places.begin()
-    outdated = list(places.outdated())  # now: files localized below link to everything by its current path
-    handfuls = _handfuls(place for place in places.received() if tree.is_file(place.path))
+    table.begin()
+    outdated = list(table.outdated())  # now: files localized below link to everything by its current path
+    groups = _groups(file for file in table.received() if tree.is_file(file.path))
     root = str(tree.root.absolute())
-    with places.batches():
-        await asyncio.gather(*(_localize_all(root, places, pool, handfuls, watch, params) for _ in range(pool.width)))
-        for place in outdated:
+    with table.batches():
+        await asyncio.gather(*(_localize_all(root, table, pool, groups, watch, params) for _ in range(pool.width)))
+        for file in outdated:
             with watch.working(Stage.PUBLISHING):
-                _relink(tree, places, place, params)
-    places.finish()
+                _relink(tree, table, file, params)
+    table.finish()
 
 
-def _handfuls(received: Iterable[LinkingFile]) -> Iterator[list[LinkingFile]]:
+def _groups(received: Iterable[LinkingFile]) -> Iterator[list[LinkingFile]]:
     """Group files into jobs: few, so that a kill costs little, and not too large together."""
     found: list[LinkingFile] = []
     size = 0
-    for place in received:
-        size += place.size
-        if found and (len(found) == _HANDFUL or size > _HANDFUL_BYTES):
+    for file in received:
+        size += file.size
+        if found and (len(found) == _GROUP_SIZE or size > _GROUP_BYTES):
             yield found
-            found, size = [], place.size
-        found.append(place)
+            found, size = [], file.size
+        found.append(file)
     if found:
         yield found
 
 
 async def _localize_all(
     root: str,
-    places: HtmlLinkTargets,
+    table: HtmlLinkTargets,
     pool: Pool,
-    handfuls: Iterator[list[LinkingFile]],
+    groups: Iterator[list[LinkingFile]],
     watch: Stopwatch,
     params: ParamRules,
 ) -> None:
     """Localize the groups that no other task has started."""
-    for handful in handfuls:
-        if not await _localize(root, places, pool, handful, watch, params):
+    for group in groups:
+        if not await _localize(root, table, pool, group, watch, params):
             # An unreadable file failed the whole job: try them one by one.
-            for place in handful if len(handful) > 1 else ():
-                await _localize(root, places, pool, [place], watch, params)
+            for file in group if len(group) > 1 else ():
+                await _localize(root, table, pool, [file], watch, params)
 
 
 async def _localize(
-    root: str, places: HtmlLinkTargets, pool: Pool, handful: list[LinkingFile], watch: Stopwatch, params: ParamRules
+    root: str, table: HtmlLinkTargets, pool: Pool, group: list[LinkingFile], watch: Stopwatch, params: ParamRules
 ) -> bool:
     """Make links of received files local. False if they failed: the next run tries again."""
-    targets = places.targets([place.id for place in handful])
+    targets = table.targets([file.id for file in group])
     # Each by its own links, or the result would depend on its neighbours in the group.
     files = [
         Received(
             root,
-            place.path,
-            place.sha256,
-            place.url,
-            _charset(place),
-            place.content_type,
-            targets=targets[place.id],
+            file.path,
+            file.sha256,
+            file.url,
+            _charset(file),
+            file.content_type,
+            targets=targets[file.id],
             strip_params=params.strip,
             keep_params=params.keep,
         )
-        for place in handful
+        for file in group
     ]
     try:
-        with watch.waiting(Stage.LINKS, len(handful)):
+        with watch.waiting(Stage.LINKS, len(group)):
             done = await pool.localize(files, watch)
     except JobFailed:
         return False
-    for place, (size, digest) in zip(handful, done, strict=True):
-        places.done(place, size=size, sha256=digest)
+    for file, (size, digest) in zip(group, done, strict=True):
+        table.done(file, size=size, sha256=digest)
     return True
 
 
-def _relink(tree: Tree, places: HtmlLinkTargets, place: LinkingFile, params: ParamRules) -> None:
+def _relink(tree: Tree, table: HtmlLinkTargets, file: LinkingFile, params: ParamRules) -> None:
     """Update links between files whose targets have moved."""
-    if not tree.exists(place.path):
+    if not tree.exists(file.path):
         return
-    data = tree.read(place.path)
-    if place.sha256 not in (None, digest := sha256(data).hexdigest()):
-        if places.goes_on:  # The killed run has done it.
-            places.done(place, size=len(data), sha256=digest)
+    data = tree.read(file.path)
+    if file.sha256 not in (None, digest := sha256(data).hexdigest()):
+        if table.goes_on:  # The killed run has done it.
+            table.done(file, size=len(data), sha256=digest)
             return
         return  # The file was edited.
-    changes = dict(_changes(places, place))
+    changes = dict(_changes(table, file))
 
     def change(reference: str) -> str | None:
         # Links to unsaved pages are as the site wrote them, with the parameters that their URLs are stored without.
@@ -125,23 +125,23 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: LinkingFile, params: Par
     from sitemirror.links.css import relink_css
     from sitemirror.links.rewrite_html import relink_html  # Workers have loaded it, and most runs change few old files.
 
-    if place.is_css:
+    if file.is_css:
         changed = relink_css(data, change=change)
     else:
-        changed = relink_html(data, charset=_charset(place), change=change)
+        changed = relink_html(data, charset=_charset(file), change=change)
     if changed != data:
-        tree.write(place.path, changed)
-    places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
+        tree.write(file.path, changed)
+    table.done(file, size=len(changed), sha256=sha256(changed).hexdigest())
 
 
-def _changes(places: HtmlLinkTargets, place: LinkingFile) -> Iterator[tuple[str, str]]:
-    for url, before, there in places.links(place.id):
-        old = relative_link(place.linked_path or place.path, before) if before else url
-        new = relative_link(place.path, there) if there else url
+def _changes(table: HtmlLinkTargets, file: LinkingFile) -> Iterator[tuple[str, str]]:
+    for url, before, there in table.links(file.id):
+        old = relative_link(file.linked_path or file.path, before) if before else url
+        new = relative_link(file.path, there) if there else url
         if old != new:
             yield old, new
 
 
-def _charset(place: LinkingFile) -> str | None:
-    header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
+def _charset(file: LinkingFile) -> str | None:
+    header = orjson.loads(file.headers).get("content-type", "") if file.headers else ""
     return parse_content_type(header)[1]

@@ -144,16 +144,16 @@ class _Linker:
     def url_at(self, path: str) -> str | None:
         return self._url_at(path)
 
-    def place(self, target: _Target, fragment: str) -> str:
+    def anchor_for(self, target: _Target, fragment: str) -> str:
         """Return the anchor in the target file for a fragment of the site; empty for the top of the file."""
         name = fragment.partition(":~:")[0]
         for id in target.ids if name else ():
-            places = self._fragments[id]
-            if anchor := places.get(name) or places.get(unquote(name)):
+            headings = self._fragments[id]
+            if anchor := headings.get(name) or headings.get(unquote(name)):
                 return anchor
-        return self.named(target.path, unquote(name))
+        return self.similar_anchor(target.path, unquote(name))
 
-    def named(self, path: str, name: str) -> str:
+    def similar_anchor(self, path: str, name: str) -> str:
         """Return the anchor with that name, or a similar one, in a file; empty if there is none."""
         if not name:
             return ""
@@ -193,7 +193,7 @@ class _Relinker:
             return self._find_again(path, fragment)
         if not fragment:
             return None
-        if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
+        if self._is_linked and self._linker.similar_anchor(self._path, unquote(fragment)) == unquote(fragment):
             self.is_vague = True
             return None
         return self._relink(destination)
@@ -206,7 +206,7 @@ class _Relinker:
         target = self._linker.find(url) if url else self._itself
         if target is None:
             return original
-        anchor = self._linker.place(target, fragment)
+        anchor = self._linker.anchor_for(target, fragment)
         if anchor and target.path == self._path:
             found = f"#{anchor}"
         else:
@@ -223,7 +223,7 @@ class _Relinker:
             return self._relink(f"{url}#{fragment}" if fragment else url)
         if not fragment or there is None or not self._linker.exists(there):
             return None
-        return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
+        return None if unquote(fragment) == self._linker.similar_anchor(there, unquote(fragment)) else path
 
 
 class _NameCache(Generic[K, V]):

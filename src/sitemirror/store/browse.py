@@ -24,8 +24,8 @@ class Browser:
             return None
         *above, name = rel.split("/")
         try:
-            with self._folders.find(above) as place:
-                return kind_of(place.stat(name))
+            with self._folders.find(above) as parent:
+                return kind_of(parent.stat(name))
         except OutputError:
             return Kind.LINK
         except (OSError, ValueError):
@@ -36,9 +36,9 @@ class Browser:
         if not is_contained(rel):
             raise OutputError("is no path inside the folder")
         *above, name = rel.split("/")
-        with self._folders.find(above) as place:
+        with self._folders.find(above) as parent:
             try:
-                return os.fdopen(place.open(name, READ), "rb")
+                return os.fdopen(parent.open(name, READ), "rb")
             except NotAFile as error:
                 raise OutputError(f"is {error.kind.value}") from None
 
@@ -48,8 +48,8 @@ class Browser:
         while waiting:
             folder = waiting.pop()
             try:
-                with self._folders.find(folder.split("/")) as place:
-                    entries = place.entries()
+                with self._folders.find(folder.split("/")) as parent:
+                    entries = parent.entries()
             except (OSError, OutputError):
                 continue
             for name, kind in entries:

@@ -58,7 +58,7 @@ class LinkingFile(NamedTuple):
     """A saved file with links in it."""
 
     id: int  # of its URL
-    file: int
+    file_id: int
     url: str
     path: str
     size: int
@@ -119,7 +119,7 @@ class HtmlLinkTargets:
         condition = f"AND {_IS_PAGE} AND file.linked_path IS NULL AND file.id > ? ORDER BY file.id LIMIT 256"
         while found := list(self._places(condition, last)):
             yield from found
-            last = found[-1].file
+            last = found[-1].file_id
 
     def outdated(self) -> Iterator[LinkingFile]:
         """Yield files that moved or link to a moved one, also of gone pages, which may come back."""
@@ -161,14 +161,14 @@ class HtmlLinkTargets:
             found[src][url] = path
         return found
 
-    def done(self, place: LinkingFile, *, size: int, sha256: str) -> None:
+    def done(self, file: LinkingFile, *, size: int, sha256: str) -> None:
         """Record a file whose links are current."""
         self._state.begin()
-        if place.linked_path is not None:
-            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.file,))
+        if file.linked_path is not None:
+            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (file.file_id,))
         self._db.execute(
             "UPDATE file SET linked_path = path, size = ?, sha256 = ?, durable = 0 WHERE id = ?",
-            (size, bytes.fromhex(sha256), place.file),
+            (size, bytes.fromhex(sha256), file.file_id),
         )
         self._pending += 1
         if self._pending >= BATCH:

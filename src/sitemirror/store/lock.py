@@ -74,8 +74,8 @@ class FolderLock:
             while self._fd < 0:
                 self._made_folder = self._make_folder() or self._made_folder
                 try:
-                    with self._open_folder() as place:
-                        self._try(place)
+                    with self._open_folder() as parent:
+                        self._try(parent)
                 except FileNotFoundError:
                     continue
         _held.add(self)
@@ -114,9 +114,9 @@ class FolderLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _try(self, place: OpenFolder) -> None:
+    def _try(self, parent: OpenFolder) -> None:
         try:
-            fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
+            fd = os.open(parent.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=parent.fd)
         except IsADirectoryError as error:
             raise refusal(error, self.folder / LOCK_NAME) from error
         except OSError as error:
@@ -133,7 +133,7 @@ class FolderLock:
                     f"cannot lock {_shown(self.folder)}: {error.strerror}",
                     hint="its file system has no locks; choose an --output on a local disk",
                 ) from error
-            if os.path.samestat(os.fstat(fd), os.stat(place.at(LOCK_NAME), dir_fd=place.fd, follow_symlinks=False)):
+            if os.path.samestat(os.fstat(fd), os.stat(parent.at(LOCK_NAME), dir_fd=parent.fd, follow_symlinks=False)):
                 if _is_locked_as_other_host(self.folder):
                     raise self._locked_by(_read_pid(fd))
                 os.ftruncate(fd, 0)

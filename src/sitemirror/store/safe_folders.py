@@ -65,7 +65,7 @@ class NotAFile(Exception):
 
 
 class OpenFolder(NamedTuple):
-    """An open folder: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
+    """An open folder: `os.open(folder.at(name), …, dir_fd=folder.fd)` is right on every platform."""
 
     fd: int | None  # None where the platform has no `dir_fd`
     path: str
