@@ -245,7 +245,7 @@ def _has_text(record: Record) -> bool:
 _REDIRECTS: Final = frozenset(
     (Reason.MOVED, Reason.MOVED_TEMPORARILY, Reason.REDIRECT_LOOP, Reason.REDIRECT_TARGET_FAILED)
 )
-"""Reasons that are told apart only by the end of the chain, when the run ends."""
+"""Reasons that only the end of the chain distinguishes, when the run ends."""
 
 
 def _since(record: Record, reason: int | None, policy: Policy) -> str | None:

@@ -47,7 +47,7 @@ from sitemirror.text import counted
 
 Warn = Callable[[str], None]
 
-_HERE: Final = "http://copy.invalid/"  # stands for the output folder
+_HERE: Final = "http://copy.invalid/"  # base URL for the output folder
 _ASIDE: Final = "_moving"
 """In a host's folder: where earlier versions left files that were being moved during a kill."""
 

@@ -412,7 +412,7 @@ class Mirror:
             self._session.warn(f"{option} matched no URL{hint}")
 
     def _verdict(self, outcome: Published) -> tuple[RunStatus, SitemirrorError | None]:
-        """Return the exit status of a run that reached its end: it may have failed all the same."""
+        """Return the status of a run that reached its end: it may have failed all the same."""
         counts = outcome.counts
         if outcome.manifest is None:
             hint = "see the warnings; then run the same command: nothing is fetched twice"

@@ -77,7 +77,7 @@ class UpdatePolicy:
         if is_page:
             dates += self._table.lastmods_of_aliases(record.id)
         if self._plan.follows_links or (record.reason == Reason.MOVED_TEMPORARILY and not is_page):
-            dates.clear()  # An old date: this run has read no sitemap. Or a page that was never saved.
+            dates.clear()  # Of an earlier sitemap, since this run has read none, or of a page that was never saved.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1

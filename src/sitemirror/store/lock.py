@@ -49,7 +49,7 @@ _HAS_BYTE_LOCKS: Final = sys.platform == "linux" and sys.maxsize > 2**32
 if sys.platform == "linux":
 
     def _lock_byte(fd: int, folder: str) -> None:
-        """Lock the byte that stands for a folder. Raises OSError if another open file has it."""
+        """Lock the byte of a folder. Raises OSError if another open file has it."""
         byte = int.from_bytes(blake2b(folder.encode("utf-8", "surrogateescape"), digest_size=7).digest())
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))
 
