@@ -369,11 +369,11 @@ def where(
 
     `on_guess` gets a note if no manifest names the URL, or if it has no file.
     """
-    from sitemirror.run.where import where as find
+    from sitemirror.run.where import locate
 
     if not isinstance(target, str | os.PathLike):
         raise wrong_type("a URL or a file", target, "text or a path", hint="give it as https://example.com/")
-    return find(os.fspath(target), settings_of(settings, options), on_guess)
+    return locate(os.fspath(target), settings_of(settings, options), on_guess)
 
 
 def search(query: str, *folders: str | os.PathLike[str], limit: int = 10) -> SearchReport:

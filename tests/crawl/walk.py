@@ -46,12 +46,12 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
     try:
         run = state.begin_run(source_url=HOME, mode="links:html", scope="", started_at="")
         rules = RunRules(run=run.number, start=run.source, by_links=True, renews=False)
-        table, book = UrlTable(state, run), LinkTable(state, rules)
+        table, link_table = UrlTable(state, run), LinkTable(state, rules)
         scope = CrawlScope(settings, start_url=HOME)
         plan = plan_for("crawl", settings)
-        follow = LinkPolicy(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, state, book)
+        follow = LinkPolicy(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, state, link_table)
         state.begin()
-        book.start(HOME)
+        link_table.start(HOME)
         queue, visited = Queue(table, Part()), list[str]()
         while (known := queue.next()) is not None:
             path = known.url.removeprefix(HOME[:-1])

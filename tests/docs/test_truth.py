@@ -88,7 +88,7 @@ def test_defaults_in_prose_are_the_defaults() -> None:
 
 def test_how_old_the_progress_can_be_is_said() -> None:
     """Whoever watches a run can tell from docs/files.md how often the file is rewritten."""
-    assert crawl_loop.NOTES == 10
+    assert crawl_loop.PROGRESS_INTERVAL == 10
     assert "every ten seconds" in prose(ROOT / "docs" / "files.md")
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sitemirror.frontier.traps import FULL_STEP, Limits, ParamRules, Trail, Traps, without_session
+from sitemirror.frontier.traps import FULL_STEP, Limits, ParamRules, Trail, Traps, strip_session_and_tracking
 from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import InvalidUrl, normalize
 
@@ -67,7 +67,7 @@ def crawl(traps: Traps, start: str, *references: str) -> int:
     for url, way, chain in queue:
         assert len(seen) < 5_000, "the trap has no end"
         for reference in references:
-            found = without_session(normalize(reference.replace("{next}", str(len(seen))), url))
+            found = strip_session_and_tracking(normalize(reference.replace("{next}", str(len(seen))), url))
             length = traps.chain_length(Trail(way), chain, found)
             if found not in seen and not traps.reason(found, chain=length):
                 seen.add(found)
@@ -237,7 +237,7 @@ def test_a_limit_of_zero_is_none() -> None:
 )
 def test_session_id_is_removed(url: str, bare: str) -> None:
     """In the query, in the path, in any case; the rest of the URL is unchanged."""
-    assert without_session(SITE + url) == SITE + bare
+    assert strip_session_and_tracking(SITE + url) == SITE + bare
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_session_id_is_removed(url: str, bare: str) -> None:
 )
 def test_what_is_no_session_id_stays(url: str) -> None:
     """Stories, conference sessions and searches have names like those of sessions, but not their values."""
-    assert without_session(SITE + url) == SITE + url
+    assert strip_session_and_tracking(SITE + url) == SITE + url
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_what_is_no_session_id_stays(url: str) -> None:
 )
 def test_tracking_parameters_are_removed(url: str, bare: str) -> None:
     """By their names, in any case; values and paths do not matter."""
-    assert without_session(SITE + url) == SITE + bare
+    assert strip_session_and_tracking(SITE + url) == SITE + bare
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,9 @@ def test_tracking_parameters_are_removed(url: str, bare: str) -> None:
 )
 def test_rules_for_parameters(strip: tuple[str, ...], keep: tuple[str, ...], bare: str) -> None:
     """Globs for decoded names; what is kept counts before what is stripped."""
-    assert without_session(f"{SITE}/p?sort=a&utm_x=1&print=1&a%20b=1", ParamRules(strip, keep)) == SITE + bare
+    assert (
+        strip_session_and_tracking(f"{SITE}/p?sort=a&utm_x=1&print=1&a%20b=1", ParamRules(strip, keep)) == SITE + bare
+    )
 
 
 PATHS = st.text("abS(;=/.?&1%", max_size=30)
@@ -311,11 +313,11 @@ def test_a_url_without_session_is_final(tail: str) -> None:
         url = normalize(SITE + "/" + tail)
     except InvalidUrl:
         assume(False)
-    bare = without_session(url)
+    bare = strip_session_and_tracking(url)
     assert normalize(bare) == bare
     assert bare.startswith(SITE + "/")
     assert len(bare) <= len(url)
-    assert without_session(bare) == bare
+    assert strip_session_and_tracking(bare) == bare
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(0, 3000))
@@ -326,7 +328,7 @@ def test_no_text_raises(one: str, other: str, chain: int) -> None:
     reason = traps.reason(other, chain=chain)
     assert reason is not None if chain > 200 * FULL_STEP else reason in (None, REPEATS)
     assert traps.chain_length(Trail([one]), chain, other) in (0, chain + FULL_STEP)
-    without_session(one)
+    strip_session_and_tracking(one)
 
 
 QUERIES = st.lists(

@@ -16,13 +16,13 @@ from sitemirror.convert import convert_html, convert_text, front_matter, read_fr
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.media_type import parse_content_type, sniff
 from sitemirror.fetch.pace import parse_retry_after
+from sitemirror.frontier.freshness import parse_lastmod
 from sitemirror.links.css import css_links, localize_css
 from sitemirror.links.html import page_links
 from sitemirror.links.rewrite_html import localize_html
 from sitemirror.model import Entry, SitemapRef
 from sitemirror.publish.json_text import json_bytes
 from sitemirror.run.robots import Robots
-from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.sitemaps.entries import expand_batches
 from sitemirror.sitemaps.parse import SitemapParser
 from sitemirror.store.paths import asset_path, page_path

@@ -21,7 +21,7 @@ from sitemirror.store.bulk_insert import BulkInsert, Listed
 from sitemirror.store.path_allocation import html_beside, is_free, mark_published
 from sitemirror.store.paths import collision_path, page_path, path_key
 from sitemirror.store.tables import SCHEMA, ChangeKind, Due, FileKind, Place, UrlState
-from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, forget_files, load_record
+from sitemirror.store.url_record import FileRecord, RowChange, UrlRecord, apply_change, forget_files, load_record
 
 START: Final = "https://x.org/"
 URLS: Final = (
@@ -439,7 +439,7 @@ class Mirror:
             if self.site.both_formats:
                 names.append((FileKind.HTML, html_beside(path), html_beside(preferred)))
             files = [
-                FileRow(
+                FileRecord(
                     kind,
                     name,
                     meant,

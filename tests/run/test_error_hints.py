@@ -11,7 +11,7 @@ import pytest
 
 from sitemirror import crawl_sync, mirror
 from sitemirror.errors import EmptySitemap, Unreachable
-from sitemirror.run.where import where
+from sitemirror.run.where import locate
 from sitemirror.settings import Settings
 from tests.conftest import RunHere
 from tests.crawl.conftest import link
@@ -101,9 +101,9 @@ def test_where_predicts_paths_in_an_html_mirror(site: Site, out: Path) -> None:
     crawl_sync(site.url, output=out, rate_limit=0)
     home = out / site.url.removeprefix("http://").replace(":", "_")
     settings = Settings(output=out)
-    assert where(f"{site.url}/new", settings) == str(home / "new" / "index.html")
-    assert where(f"{site.url}/new.png", settings) == str(home / "new.png")
-    assert where(f"{site.url}/a", settings) == str(home / "a" / "index.html")
+    assert locate(f"{site.url}/new", settings) == str(home / "new" / "index.html")
+    assert locate(f"{site.url}/new.png", settings) == str(home / "new.png")
+    assert locate(f"{site.url}/a", settings) == str(home / "a" / "index.html")
 
 
 async def test_path_with_two_slashes_stays_on_its_host(site: Site, out: Path) -> None:

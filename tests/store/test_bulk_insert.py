@@ -113,7 +113,7 @@ def test_kill_during_insert_keeps_committed_urls(tmp_path: Path, known: int) -> 
             listing.add_sitemaps(SITEMAPS, depth=0)
         for found in lists[known:] or lists:
             add(listing, found)
-        listing.settle()
+        listing.finish_listing()
         assert rows(state) == list(dict.fromkeys(url for found in lists for url in found))
         assert sum(repeats(listing)) == sum(map(len, lists)) - len(rows(state))
 
@@ -130,7 +130,7 @@ def test_sitemap_read_again_counts_nothing_twice(tmp_path: Path) -> None:
         listing.restart(row.id)
         listing.add_plain(row.id, found, ["2026"] * len(found), ["0.5"] * len(found))
         listing.finish(row.id, kind="urlset", error=None)
-        listing.settle()
+        listing.finish_listing()
         assert rows(state) == list(dict.fromkeys([*found[:4_000], "/only-once", *found]))
         assert sum(repeats(listing)) == 100 + len(found) - len(set(found))
         assert listing.total == len(set(found))
@@ -156,7 +156,7 @@ def test_out_of_scope_reasons_and_alternates_are_stored(tmp_path: Path, before: 
         listing.add(row.id, entries)
         listing.restart(row.id)
         listing.add(row.id, entries)
-        listing.settle()
+        listing.finish_listing()
         columns = "url, lastmod, priority, alternates, reason, detail, state, queue"
         found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap_id = ? ORDER BY id", (row.id,)).fetchall()
         assert [Listed(*row[:-2]) for row in found] == entries
@@ -174,7 +174,7 @@ def test_second_run_merges_with_known_urls(tmp_path: Path) -> None:
     with opened(tmp_path / "state") as state:
         _, listing = begin(state)
         add(listing, found)
-        listing.settle()
+        listing.finish_listing()
         run, listing = begin(state)
         add(listing, [*found[100:], *found[100:200], "https://example.com/new"])
         assert listing.repeats == 100

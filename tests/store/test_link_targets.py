@@ -12,7 +12,7 @@ import pytest
 
 from sitemirror import urls
 from sitemirror.reasons import Reason
-from sitemirror.run.relink_html import localize
+from sitemirror.run.relink_html import relink_saved_html
 from sitemirror.run.relink_markdown import link_locally, link_to_the_site
 from sitemirror.stopwatch import IDLE
 from sitemirror.store.database import State
@@ -86,7 +86,7 @@ class Mirror:
         async def relink() -> None:
             resolve_aliases(self.db)
             async with pool_of(0) as (pool, _):
-                await localize(self.tree, HtmlLinkTargets(self.state), pool, IDLE)
+                await relink_saved_html(self.tree, HtmlLinkTargets(self.state), pool, IDLE)
 
         asyncio.run(relink())
 

@@ -16,7 +16,7 @@ from sitemirror.store.database import State
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.paths import path_key
 from sitemirror.store.reports import StateReport
-from sitemirror.store.tables import TABLES, VERSION, Due, FileKind, GoneCause, Op, Phase, UrlState
+from sitemirror.store.tables import TABLES, VERSION, Due, FileKind, GoneCause, Op, RunPhase, UrlState
 from tests.upgrade.cases import CASES, HOST, Case, account
 
 _BY_NAME = {case.name: case for case in CASES}
@@ -203,7 +203,7 @@ def test_a_pass_that_made_links_local_goes_on(migrated: Migrated) -> None:
 def test_an_interrupted_run_has_its_queue(migrated: Migrated) -> None:
     """What it had not come to is due; what is done is not."""
     phase, folders = migrated.db.execute("SELECT phase, folders FROM run ORDER BY id DESC LIMIT 1").fetchone()
-    assert phase == Phase.VISITING
+    assert phase == RunPhase.VISITING
     assert json.loads(folders) == migrated.old_notes["writing_to"]
     number = migrated.old_notes["run"]["number"]
     is_update = migrated.old_notes["run"]["mode"].endswith(":update")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitemirror.store.paths import asset_path, fold, folders, page_path
+from sitemirror.store.paths import asset_path, fold, folders_above, page_path
 from sitemirror.store.tables import FileKind
 from tests.store.naming import SITE, objections, url_for, urls
 from tests.store.placed import Placed, settled
@@ -26,7 +26,7 @@ def assert_apart(paths: list[str]) -> None:
     """No two are one file, and none stands where another needs a folder."""
     files = [fold(path) for path in paths]
     assert len(set(files)) == len(files)
-    assert not set(files) & {folder for path in files for folder in folders(path)}
+    assert not set(files) & {folder for path in files for folder in folders_above(path)}
 
 
 def test_the_url_that_sorts_first_keeps_the_path(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sitemirror.store.paths import (
     asset_path,
     asset_paths,
     collision_path,
-    folders,
+    folders_above,
     host_folder,
     moved_folder,
     page_path,
@@ -198,8 +198,8 @@ def test_folder_that_collides_with_a_file_is_renamed() -> None:
 
 def test_folders_are_named_outermost_first() -> None:
     """Every folder a path needs, and not the file itself."""
-    assert list(folders("a/b/c.md")) == ["a", "a/b"]
-    assert list(folders("c.md")) == []
+    assert list(folders_above("a/b/c.md")) == ["a", "a/b"]
+    assert list(folders_above("c.md")) == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from sitemirror.publish.contents import order
 from sitemirror.reasons import Reason
 from sitemirror.store.database import State
 from sitemirror.store.ending import resolve_aliases
-from sitemirror.store.reports import FEW, Graph, NoGlance, StateReport, glance
+from sitemirror.store.reports import FEW, LinkGraph, StateReport, UnreadableState, open_read_only
 from sitemirror.store.tables import ASSET, PAGE, VERSION, ChangeKind, Due, FileKind, GoneCause, Place, UrlState
 
 AT = "2026-01-03T20:00:00Z"
@@ -117,7 +117,7 @@ def test_two_formats_are_one_page(state: State) -> None:
     assert (second["path"], second["html_path"]) == ("example.com/html.html", None)
     assert third["path"] == "example.com/i.png"
     assert StateReport(state).counts().assets == 1
-    graph = Graph(state)
+    graph = LinkGraph(state)
     assert [path for path, _ in graph.sizes()] == sorted(
         ["example.com/both.html", "example.com/both.md", "example.com/html.html", "example.com/i.png"]
     )
@@ -148,7 +148,7 @@ def test_kept_copies_say_why(state: State) -> None:
     ]
     assert report.kept_since(AT) == (1, 1)
     assert report.counts().refresh_failed == 4
-    errors = {url.rpartition("/")[2]: (at, text) for at, url, _, text in Graph(state).errors()}
+    errors = {url.rpartition("/")[2]: (at, text) for at, url, _, text in LinkGraph(state).errors()}
     assert errors["there"] == (AT, "HTTP 404")
     assert errors["c"] == (late, "redirects to https://example.com/there: HTTP 404")
 
@@ -205,7 +205,7 @@ def test_glance_reads_a_closed_state_and_changes_nothing(tmp_path: Path) -> None
         put(state, "named", UrlState.ALIAS, target_id=root + 1, reason=Reason.MOVED)
         resolve_aliases(state.db)
     before = path.read_bytes()
-    with glance(path) as seen:
+    with open_read_only(path) as seen:
         assert [url for _, url in seen.urls()] == ["https://example.com/", "https://example.com/named"]
         assert list(seen.passed()) == [urls.key("https://example.com/step")]
         assert [(file.path, file.localized) for file in seen.html_files()] == [("example.com/index.html", False)]
@@ -213,5 +213,5 @@ def test_glance_reads_a_closed_state_and_changes_nothing(tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version={VERSION + 1}")
-    with pytest.raises(NoGlance, match="another version"), glance(path):
+    with pytest.raises(UnreadableState, match="another version"), open_read_only(path):
         pass

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from sitemirror.store.files import Tree
-from sitemirror.store.paths import asset_path, collision_path, fold, folders, page_path
+from sitemirror.store.paths import asset_path, collision_path, fold, folders_above, page_path
 from sitemirror.urls import InvalidUrl, normalize
 from tests.store.naming import SITE, objections
 from tests.store.placed import Placed
@@ -45,7 +45,7 @@ def _settled(urls: set[str]) -> dict[str, str]:
     assert set(settled) == urls
     files = {fold(path) for path in settled.values()}
     assert len(files) == len(urls)
-    assert not files & {folder for path in files for folder in folders(path)}
+    assert not files & {folder for path in files for folder in folders_above(path)}
     return settled
 
 

@@ -240,7 +240,7 @@ def do(job):
     {first}
     return real(job)
 process.answer_job = do
-process.main()
+process.run_jobs()
 """
 
 

@@ -217,7 +217,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(_PARAMETER, re.IGNORECASE | re.DOTALL), re.compile(_IN_PATH, re.IGNORECASE)
 
 
-def without_session(url: str, rules: ParamRules = NO_RULES) -> str:
+def strip_session_and_tracking(url: str, rules: ParamRules = NO_RULES) -> str:
     """Remove session ids and tracking parameters from a link, as a normalised URL; `rules` change which.
 
     A site that sees no cookie puts a new session id into every link: the same pages under new URLs without end. The
@@ -246,7 +246,7 @@ def without_session(url: str, rules: ParamRules = NO_RULES) -> str:
         again = normalize(bare)
     except InvalidUrl:
         return url
-    return again if again == url else without_session(again, rules)
+    return again if again == url else strip_session_and_tracking(again, rules)
 
 
 # Chains: months of a calendar go on without end, and so do two lists that link to each other. The pages of a blog's

@@ -1,4 +1,7 @@
-"""Load the page that `convert` converts: from a URL, with all the checks of a mirrored page, a file or bytes."""
+"""Load the page that `convert` converts: from a URL, a file or bytes.
+
+A URL passes all the checks of a mirrored page.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,7 @@ def _refuse_empty(body: bytes, name: str) -> None:
 
 
 def _refuse_other_names(body: bytes, path: Path) -> None:
-    """Refuse programs and data, which may have tags, too. The name decides only what the bytes leave open."""
+    """Refuse programs and data, which may contain tags, too. The name decides only where the bytes do not."""
     if page_kind(sniff(body)) is PageKind.HTML:
         return
     said = _NAMES.guess_type(f"x{path.suffix}")[0]

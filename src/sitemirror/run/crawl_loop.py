@@ -1,4 +1,4 @@
-"""The URLs still to visit, read from the state a few hundred at a time so that a million cost no memory."""
+"""The loop over the queue, which is read a few hundred URLs at a time: memory use stays flat."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from sitemirror.urls import authority
 _AT_A_TIME: Final = 256
 
 _LOOK_AHEAD: Final = 2048
-"""URLs that may be set aside because their hosts have to wait: no more are looked at for one that can be asked."""
+"""Maximum number of URLs set aside because their hosts are paused, while looking for one that is not."""
 
 
 class Queue:
-    """One pass over a part of the URLs that are due, in the order of discovery."""
+    """One pass over a part of the queue, in the order of discovery."""
 
     def __init__(self, table: UrlTable, part: Part, must_wait: Callable[[str], bool] = lambda _: False) -> None:
-        """`must_wait` says of a URL that its host has asked for time: others go before it."""
+        """`must_wait` says if the host of a URL is paused: URLs of other hosts precede it."""
         self._must_wait = must_wait
         self._table = table
         self._part = part
@@ -47,14 +47,14 @@ class Queue:
         self._last = 0
         self._is_read = False
         self._changes = -1  # of the state when it was read
-        self._aside: dict[str, deque[UrlRecord]] = {}  # by host: its pause is asked about once
+        self._aside: dict[str, deque[UrlRecord]] = {}  # by host, so that its pause is checked once
         self._held_back = 0
         self._hosts: set[str] = set()
 
     def next(self) -> UrlRecord | None:
-        """The first whose host can be asked. None if there is none, which may change while it `has_to_wait`.
+        """Return the first URL whose host is not paused; None if there is none, or none yet (`has_to_wait`).
 
-        Where all are of one host there is nothing to choose: its URLs come in their order, paused or not.
+        If all are of one host, its URLs come in their order, paused or not.
         """
         for aside in self._aside.values():
             if not self._must_wait(aside[0].url):
@@ -71,11 +71,11 @@ class Queue:
 
     @property
     def has_to_wait(self) -> bool:
-        """Whether there are URLs whose hosts had to wait when it was asked for the next."""
+        """True if URLs were set aside because their hosts are paused."""
         return bool(self._aside)
 
     def has_others(self, url: str) -> bool:
-        """Whether there are, or were, URLs of other hosts than this one's, not too far off."""
+        """True if there are, or were, URLs of other hosts than this one's within the look-ahead."""
         host = authority(url)
         while not (others := len(self._hosts) > (host in self._hosts)):
             if self._is_read or len(self._waiting) + self._held_back >= _LOOK_AHEAD:
@@ -84,7 +84,7 @@ class Queue:
         return others
 
     def grew(self) -> None:
-        """URLs were added since, which may be of the selection."""
+        """Read on: URLs were added that may belong to this part."""
         self._is_read = False
 
     def _take_back(self, aside: deque[UrlRecord]) -> UrlRecord:
@@ -109,7 +109,7 @@ class Queue:
 
 
 BEYOND: Final = 16
-"""Pages that may be on their way from the network to the disk beside those being fetched. What a kill can cost."""
+"""Maximum number of pages between network and disk, besides those being fetched: the cost of a kill."""
 
 GRACE: Final = 2.0
 """Seconds that requests in flight have to end by themselves after Ctrl+C."""
@@ -118,17 +118,17 @@ FLUSH: Final = 0.05
 """Seconds after which a batch is written that is not full."""
 
 TICK: Final = 1.0
-"""Seconds between two looks at what else is to be done meanwhile."""
+"""Seconds between two checks for other work."""
 
-NOTES: Final = 10.0
-"""Seconds after which `_progress.json` is written even when fewer than 100 URLs were done."""
+PROGRESS_INTERVAL: Final = 10.0
+"""Seconds after which `_progress.json` is written even if fewer than 100 URLs were done."""
 
 BARRIER: Final = 10.0
-"""Seconds between two moments at which all pages so far are forced onto the disk itself."""
+"""Seconds between two barriers, at which all pages so far are forced to disk."""
 
 
 class CrawlLoop:
-    """Visits all that is due, then again what failed for the moment."""
+    """Visits all URLs that are due, then retries transient failures."""
 
     def __init__(
         self,
@@ -152,48 +152,48 @@ class CrawlLoop:
         self._counters = counters
         self._files = files
         self._policy = UpdatePolicy(session, plan, table, visitor.writer)
-        self._reserved = 0  # pages in flight that may each turn out to be new
+        self._reserved = 0  # pages in flight that may turn out to be new
         self._freed = asyncio.Event()
-        self._visits = 0  # under way
-        self._news = asyncio.Event()  # of those: one has found something, or none is left
+        self._visits = 0  # in flight
+        self._news = asyncio.Event()  # set when a visit queued URLs, or when none is in flight
         self._ended = False
-        self._put_off: dict[int, tuple[UrlRecord, Failed]] = {}  # failures that are tried again after the main pass
+        self._put_off: dict[int, tuple[UrlRecord, Failed]] = {}  # failures to retry after the main pass
 
     def look_ahead(self, counts: Counts) -> None:
-        """Sets what progress counts up to: all that is named. What is out of scope is not in it."""
+        """Set the total of the progress: all named URLs in scope."""
         total, left = self._table.count_total(by_links=self._plan.follows_links)
         counters = self._counters
         counters.total, counters.processed, counters.started = total, total - left, total - left
         counters.saved, counters.skipped = counts.saved, counts.skipped - counts.outside
 
     async def run(self) -> None:
-        """Everything that is due. Raises `Stopped`, or what ends the run."""
-        keeper = asyncio.create_task(self._keep_books())
+        """Visit everything that is due. Raises `Stopped`, or the error that ends the run."""
+        flusher = asyncio.create_task(self._flush_periodically())
         retries = self._settings.max_retries if self._settings.on_error is OnError.RETRY else 0
         db = self._table.db
         try:
             for tried in range(retries + 1):
-                await self._visit_all(keeper, will_retry=tried < retries)
+                await self._visit_all(flusher, will_retry=tried < retries)
                 if not self._room() or not due_again(db):
                     break
                 if tried and (first := Queue(self._table, Part()).next()) is not None:
                     wait = self._session.backoff.seconds(tried - 1)
                     self._session.pace.pause(first.url, wait, "retrying failed pages")
         finally:
-            keeper.cancel()
+            flusher.cancel()
             with suppress(asyncio.CancelledError):
-                await keeper
+                await flusher
             self._writer.flush()
-            for record, failure in self._put_off.values():  # stopped before their turn came again
+            for record, failure in self._put_off.values():  # stopped before their retry
                 self._visitor.report_failure(record, failure)
             self._policy.warn_of_dates()
 
-    async def _visit_all(self, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
-        """Visits what is due until nothing is. An answer may queue URLs that the pass has gone by."""
+    async def _visit_all(self, flusher: asyncio.Task[None], *, will_retry: bool) -> None:
+        """Visit until nothing is due. An answer may queue URLs that the pass has already gone by."""
         while self._room() and (part := next_part(self._table.db, self._visitor.rules)) is not None:
-            await self._pass(part, keeper, will_retry=will_retry)
+            await self._pass(part, flusher, will_retry=will_retry)
 
-    async def _pass(self, part: Part, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
+    async def _pass(self, part: Part, flusher: asyncio.Task[None], *, will_retry: bool) -> None:
         queue = Queue(self._table, part, self._session.pace.is_paused)
         free = asyncio.Semaphore(self._settings.concurrency)
         slots = [
@@ -203,8 +203,8 @@ class CrawlLoop:
         visits = asyncio.create_task(asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION))
         stop = asyncio.create_task(self._session.stop.wait())
         try:
-            await asyncio.wait([visits, stop, keeper], return_when=asyncio.FIRST_COMPLETED)
-            if stop.done() and not visits.done() and not keeper.done():
+            await asyncio.wait([visits, stop, flusher], return_when=asyncio.FIRST_COMPLETED)
+            if stop.done() and not visits.done() and not flusher.done():
                 await asyncio.wait(slots, timeout=GRACE)
         finally:
             for task in (*slots, visits, stop):
@@ -213,8 +213,8 @@ class CrawlLoop:
         for result in results:
             if isinstance(result, Exception):
                 raise result
-        if keeper.done():
-            keeper.result()
+        if flusher.done():
+            flusher.result()
         self._writer.flush()
         self._session.check_stop()
 
@@ -236,13 +236,13 @@ class CrawlLoop:
                 elif self._judge(record, result):
                     self._count(record, result)
         except Exception:
-            self._ended = True  # No other slot begins anything more.
+            self._ended = True  # No other slot starts another visit.
             raise
         finally:
             slot.release()
 
     async def _under_way(self, record: UrlRecord, queue: Queue, slot: Slot, *, will_retry: bool) -> Result:
-        """A visit. Slots that found nothing to do are told when there may be something, or will not be."""
+        """Visit a URL. Wakes idle slots when URLs were queued or the last visit ended."""
         self._visits += 1
         try:
             result = await self._visit(record, slot, will_retry=will_retry)
@@ -256,7 +256,7 @@ class CrawlLoop:
                 self._news.set()
 
     async def _more_may_come(self) -> bool:
-        """Waits for a visit that leads on to more, as a page to its pictures. False if none is under way."""
+        """Wait for a visit that may queue URLs, as a page does its images. False if none is in flight."""
         if not self._visits:
             return False
         self._news.clear()
@@ -264,7 +264,7 @@ class CrawlLoop:
         return True
 
     async def _next(self, queue: Queue, slot: Slot) -> UrlRecord | None:
-        """The next URL to visit, with an acquired slot. The slot is free while all hosts are paused."""
+        """Return the next URL to visit, with the slot acquired. Releases it while all hosts are paused."""
         while True:
             await slot.acquire()
             with self._session.watch.working(Stage.STATE):
@@ -278,7 +278,7 @@ class CrawlLoop:
         if record.named:
             counters = self._counters
             counters.started = min(counters.started + 1, max(counters.total, 1))
-        # It may have been listed by a command with another scope.
+        # A command with another scope may have listed it.
         if reason := self._scope.reason(record.url, is_needed=record.depth == 0):
             self._visitor.leave_out(record, reason)
             return Result()
@@ -288,7 +288,7 @@ class CrawlLoop:
             self._visitor.leave(record, is_checked=freshness is Freshness.FRESH)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
             return Result()
-        if record.named:  # What only redirects lead to has no number of its own.
+        if record.named:  # URLs that only redirects lead to are not counted.
             self._session.emit(PageStarted(record.url, self._counters.started, self._counters.total))
         result = await self._visitor.visit(record, freshness, slot, retries=will_retry)
         if result.failure is None:
@@ -296,7 +296,7 @@ class CrawlLoop:
         return result
 
     async def _admitted(self) -> bool:
-        """Reserves room under --max-pages, waiting while pages in flight have it all; False when there is none."""
+        """Reserve room under --max-pages, waiting for pages in flight. False if there is none."""
         while self._settings.max_pages and self._counters.new + self._reserved >= self._settings.max_pages:
             if not self._room():
                 return False
@@ -308,11 +308,11 @@ class CrawlLoop:
         return True
 
     def _room(self) -> bool:
-        """Whether --max-pages allows another page."""
+        """True if --max-pages allows another page."""
         return not self._settings.max_pages or self._counters.new < self._settings.max_pages
 
     def _judge(self, record: UrlRecord, result: Result) -> bool:
-        """The error policy. False when a failure is put off: its URL is not decided yet."""
+        """Apply the error policy. False if the failure will be retried: its URL is not decided yet."""
         failure = result.failure
         if failure is None:
             return True
@@ -323,7 +323,7 @@ class CrawlLoop:
         self._put_off.pop(record.id, None)
         name = self._visitor.report_failure(record, failure)
         if self._settings.on_error is OnError.ABORT:
-            self._count(record, result)  # The last notes are written by it, and the report knows of the failure.
+            self._count(record, result)  # This writes the last progress, and the report has the failure.
             self._writer.flush()
             raise Aborted(
                 f"{name} failed: {failure.text}",
@@ -355,10 +355,10 @@ class CrawlLoop:
         if counters.processed % 100 == 0 and counters.processed < counters.total:
             self._files.write()
 
-    async def _keep_books(self) -> None:
-        """Writes the batches that are not full, and progress, and forces pages onto the disk."""
+    async def _flush_periodically(self) -> None:
+        """Write partial batches and progress, and force pages to disk, periodically."""
         clock, watch = self._session.clock, self._session.watch
-        ticked = noted = synced = clock.monotonic()
+        ticked = written = synced = clock.monotonic()
         return_large_blocks()
         while True:
             await asyncio.sleep(FLUSH)
@@ -369,8 +369,8 @@ class CrawlLoop:
                 continue
             ticked = now
             watch.look_at(len(self._session.pool.pids))
-            if now - noted >= NOTES:
-                noted = now
+            if now - written >= PROGRESS_INTERVAL:
+                written = now
                 self._files.write()
             if now - synced >= BARRIER:
                 synced = now

@@ -1,8 +1,8 @@
-"""What one answer makes of one URL: a table, and one function that reads it. Pure.
+"""The transition table of a URL: its row and one answer give its new row. Pure.
 
-One invariant carries it: no answer takes a copy away. A copy ends when a complete run ends (`store/ending.py`), as an
-alias or a duplicate of another page, or it is replaced by another readable text. Whatever depends on other URLs is left
-to the end of the run, so the order of answers does not matter.
+Invariant: no answer removes a copy. A copy ends only when a complete run ends (`store/ending.py`), as an alias or a
+duplicate of another page, or when other readable text replaces it. Whatever depends on other URLs is left to the end
+of the run, so the order of answers does not matter.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sitemirror.store.tables import ChangeKind, Due, GoneCause, UrlState
 
 
 class Answer(IntEnum):
-    """What came of a request, or of a URL's turn in the queue."""
+    """Kind of an answer, or of a URL's turn in the queue without a request."""
 
     NEW_TEXT = auto()  # 200 with another text than the last good answer
-    SAME_TEXT = auto()  # 200 with the same; of a duplicate, if its page has it as well (`UrlRecord.shares_text`)
+    SAME_TEXT = auto()  # 200 with the same text; for a duplicate, if its page has it as well (`UrlRecord.shares_text`)
     NOT_MODIFIED = auto()  # 304
     MOVED = auto()  # 301, 308, meta refresh, to a URL in scope
     MOVED_TEMPORARILY = auto()  # 302, 303, 307, to a URL in scope
@@ -31,21 +31,21 @@ class Answer(IntEnum):
     UNAVAILABLE = auto()  # 429, 5xx, timeouts, a body cut short: transient
     WRONG_TYPE = auto()
     TOO_LARGE = auto()
-    UNREADABLE = auto()  # bytes that are no text
+    UNREADABLE = auto()  # binary data sent as a page
     EMPTY = auto()  # 204, 205, or no words where the copy has some
-    EXCLUDED = auto()  # not requested: scope, robots.txt or a trap, when its turn came
+    EXCLUDED = auto()  # not requested: scope, robots.txt or a trap
 
 
 class Holding(IntEnum):
-    """What is on disk for a URL."""
+    """The part of a URL that the mirror holds."""
 
     NOTHING = auto()
     COPY = auto()  # a page with its file
-    DUPLICATE = auto()  # the text, as another page's file
+    DUPLICATE = auto()  # the same text as another page's file
 
 
 class FileAction(IntEnum):
-    """What happens to the URL's file."""
+    """An action on the URL's file."""
 
     LEAVE = auto()
     WRITE = auto()
@@ -53,7 +53,7 @@ class FileAction(IntEnum):
 
 
 class LinkAction(IntEnum):
-    """What happens to the links that were read from the page."""
+    """An action on the links that were read from the page."""
 
     KEEP = auto()
     REPLACE = auto()
@@ -67,12 +67,12 @@ class Rule(NamedTuple):
     file: FileAction = FileAction.LEAVE
     links: LinkAction = LinkAction.KEEP
     event: ChangeKind | None = None
-    clears: bool = False  # reason, target, misses and `gone` end: the copy is what the site has
-    explains: bool = False  # the answer's reason is recorded
-    follows: bool = False  # the redirect's target is recorded, and queued
-    keeps_target: bool = False  # an earlier redirect may hold again: its target is not gone meanwhile
-    checks_page: bool = False  # the page that it duplicates is asked for, too: nobody else may name it
-    frees_duplicates: bool = False  # duplicates of this page are fetched whole: its text may be theirs no longer
+    clears: bool = False  # clear reason, target, misses and `gone`: the copy is current
+    explains: bool = False  # record the answer's reason
+    follows: bool = False  # record the redirect's target, and queue it
+    keeps_target: bool = False  # an earlier redirect may hold again, so its target does not become gone
+    checks_page: bool = False  # queue the page that it duplicates, too: nothing else may name it
+    frees_duplicates: bool = False  # fetch duplicates of this page whole: their text may have changed with it
 
 
 def _rules() -> Mapping[tuple[Answer, Holding], Rule]:
@@ -82,7 +82,7 @@ def _rules() -> Mapping[tuple[Answer, Holding], Rule]:
     nothing = {
         Answer.NEW_TEXT: Rule(page, write, replace, added, clears=True),
         Answer.SAME_TEXT: Rule(page, write, replace, clears=True),  # its file was deleted
-        Answer.NOT_MODIFIED: Rule(failed, explains=True),  # nobody asked conditionally
+        Answer.NOT_MODIFIED: Rule(failed, explains=True),  # the request was not conditional
         Answer.MOVED: Rule(alias, links=clear, explains=True, follows=True),
         Answer.MOVED_TEMPORARILY: Rule(alias, links=clear, explains=True, follows=True),
         Answer.MOVED_OUT: Rule(skipped, links=clear, explains=True),
@@ -105,7 +105,7 @@ def _rules() -> Mapping[tuple[Answer, Holding], Rule]:
         Answer.NOT_FOUND: Rule(page, explains=True, frees_duplicates=True),
         Answer.REMOVED: Rule(page, explains=True, frees_duplicates=True),
         Answer.UNAVAILABLE: Rule(page, explains=True, keeps_target=True),
-        Answer.EXCLUDED: Rule(page, keeps_target=True),  # the run has no say in it
+        Answer.EXCLUDED: Rule(page, keeps_target=True),  # this run does not decide about it
     }
     duplicate = nothing | {
         Answer.SAME_TEXT: Rule(alias, keeps_target=True, checks_page=True),
@@ -121,7 +121,7 @@ RULES: Final = _rules()
 
 
 class Record(Protocol):
-    """What `decide` reads of a URL's row. It is read when the answer is there, not when the request is sent."""
+    """The fields of a URL's row that `decide` reads, when the answer arrives and not when it is requested."""
 
     @property
     def state(self) -> int: ...
@@ -161,16 +161,16 @@ class Observation(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What a run's settings say about answers."""
+    """The settings of a run that affect decisions."""
 
     run: int
     now: str
-    retries: bool = False  # transient failures are tried again after the main pass
+    retries: bool = False  # retry transient failures after the main pass
     replaces_all: bool = False  # --re-download-all: a temporary redirect counts as a permanent one
 
 
 class Decision(NamedTuple):
-    """The row after the answer, and what else has to be done."""
+    """The row after the answer, and the actions that follow from it."""
 
     state: UrlState
     queue: Due
@@ -191,7 +191,7 @@ class Decision(NamedTuple):
 
 
 def holding(record: Record) -> Holding:
-    """What is on disk for a URL. A deleted file is no copy."""
+    """Classify a URL by its copy. A deleted file is no copy."""
     if record.state == UrlState.PAGE and record.has_file:
         return Holding.COPY
     if record.state == UrlState.ALIAS and record.reason == Reason.DUPLICATE:
@@ -200,7 +200,7 @@ def holding(record: Record) -> Holding:
 
 
 def decide(record: Record, seen: Observation, policy: Policy) -> Decision:
-    """What becomes of a URL by one answer."""
+    """Decide the effect of one answer on one URL."""
     has = holding(record)
     answer = seen.answer
     if answer is Answer.MOVED_TEMPORARILY and policy.replaces_all:
@@ -238,18 +238,18 @@ def decide(record: Record, seen: Observation, policy: Policy) -> Decision:
 
 
 def _has_text(record: Record) -> bool:
-    """True for a page, also if its file was deleted: other URLs may be duplicates of it."""
+    """True for a page, even if its file was deleted: other URLs may be duplicates of it."""
     return record.state in (UrlState.PAGE, UrlState.QUEUED) and record.text_hash is not None
 
 
 _REDIRECTS: Final = frozenset(
     (Reason.MOVED, Reason.MOVED_TEMPORARILY, Reason.REDIRECT_LOOP, Reason.REDIRECT_TARGET_FAILED)
 )
-"""Reasons of one kind: which of them it is, the end of the chain decides when the run ends."""
+"""Reasons that only the end of the chain distinguishes, when the run ends."""
 
 
 def _since(record: Record, reason: int | None, policy: Policy) -> str | None:
-    """When the reason began."""
+    """Return when the reason began."""
     if reason is None:
         return None
     is_same = reason == record.reason or (reason in _REDIRECTS and record.reason in _REDIRECTS)
@@ -257,7 +257,7 @@ def _since(record: Record, reason: int | None, policy: Policy) -> str | None:
 
 
 def _ends_text(rule: Rule) -> bool:
-    """True if a page whose file was deleted is no page any more, or has another text."""
+    """True for a page whose file was deleted, and that is no page any more or has another text."""
     return rule.state is not UrlState.PAGE or rule.event is not None
 
 
@@ -265,12 +265,12 @@ def _queue(record: Record, answer: Answer, has: Holding, policy: Policy) -> Due:
     if answer is Answer.UNAVAILABLE and policy.retries:
         return Due.RETRY
     if answer is Answer.NOT_MODIFIED and has is Holding.DUPLICATE and not record.has_validators:
-        return Due.NOW  # its page has changed while the request was under way
+        return Due.NOW  # its page changed during the request
     return Due.NO
 
 
 def _misses(record: Record, answer: Answer, has: Holding, policy: Policy) -> int | None:
-    """404s in a row, by runs: a second request in one run is no second miss."""
+    """Count consecutive runs with a 404: a second request in one run is no second miss."""
     if answer is not Answer.NOT_FOUND or has is not Holding.COPY:
         return record.misses if answer in (Answer.UNAVAILABLE, Answer.EXCLUDED) else None
     before = record.misses or 0

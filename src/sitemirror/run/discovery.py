@@ -86,7 +86,7 @@ class Discovery:
         try:
             await self._find(start)
         finally:
-            self._listing.settle()  # Also after an interruption: listed URLs are accounted for.
+            self._listing.finish_listing()  # Also after an interruption: listed URLs are accounted for.
 
     async def _find(self, start: ResolvedStart) -> None:
         if start.is_sitemap:

@@ -1,4 +1,4 @@
-"""Writes `mirror-index.json` from the state: what is on disk, where it came from, how it hangs together."""
+"""The end of a run: final decisions, relinking, manifest, contents and mirror index."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.path_allocation import collisions, mark_published
 from sitemirror.store.queue import RunRules, drop_unreached
-from sitemirror.store.reports import Counts, Graph, StateReport
+from sitemirror.store.reports import Counts, LinkGraph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
-from sitemirror.store.tables import ASSET, PAGE, Phase
+from sitemirror.store.tables import ASSET, PAGE, RunPhase
 from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
 
 def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
-    """The whole index; raises `OutputError` when the disk does not take it."""
-    graph = Graph(space.state)
+    """Write the whole index. Raises `OutputError` if the disk refuses it."""
+    graph = LinkGraph(space.state)
     rows = _Rows(session, space, tree, graph, run)
     folders = directories(rows.sizes())
     if rows.beside:
@@ -105,10 +105,12 @@ def _args(settings: Settings) -> IndexArgs:
 
 
 class _Rows:
-    """The state's rows as the index wants them. Paths are seen from the run's own folder, which holds all it tells of:
-    what a mirror without an index put into the folders of other hosts is left out."""
+    """The state's rows as the index needs them, with paths relative to the run's own folder.
 
-    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph, run: RunInfo) -> None:
+    Files in the folders of other hosts are left out: a mirror without an index may have put them there.
+    """
+
+    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: LinkGraph, run: RunInfo) -> None:
         self._session = session
         self._space = space
         self._tree = tree
@@ -116,13 +118,13 @@ class _Rows:
         self._run = run
         self._home = f"{space.home}/"
         self.beside = 0
-        """Files in the folders of other hosts, when `sizes` has been read."""
+        """Number of files in the folders of other hosts, once `sizes` was read."""
 
     def _here(self, path: str) -> str:
         return path.removeprefix(self._home)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """(path, size) of the same files as `files` tells of."""
+        """Yield (path, size) of the files in `files`."""
         for path, size in self._graph.sizes():
             if path.startswith(self._home):
                 yield self._here(path), size
@@ -173,11 +175,11 @@ class _Rows:
 
     def skipped(self) -> Iterator[SkippedRow]:
         for at, url, cause, found_on, way in self._graph.skipped():
-            known, detail = index_reason(cause)
+            reason, detail = index_reason(cause)
             yield SkippedRow(
                 ts=at or _precise(self._session.clock.now()),
                 url=url,
-                reason=known,
+                reason=reason,
                 found_on=found_on or self._run.source_url,
                 detail=(cause.text if cause else "") + way if way else detail,
             )
@@ -193,21 +195,21 @@ def _precise(moment: datetime) -> str:
 
 
 _NAMED_STRAYS: Final = 10
-"""Some sites point every canonical at their home page; naming each page would drown all else."""
+"""Some sites point every canonical at their home page; naming each page would flood the log."""
 
 KEPT_AT_MOST: Final = timedelta(days=7)
-"""Until then an old copy makes a run `partial`: it may be repaired. Later it is how the site is, and only a warning."""
+"""Age up to which an old copy makes a run `partial`. An older one is only a warning: the site stays that way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was written, and what it says. A path is None where the disk did not take the file."""
+    """The published files and their content. A path is None if the disk refused the file."""
 
     counts: Counts
     manifest: str | None
     index: str | None
     mirror_index: str | None
-    incomplete: bool  # a sitemap or a page's links could not be read, or an old copy had to stay
+    incomplete: bool  # a sitemap or a page's links could not be read, or an old copy was kept
     gone: int  # since this run
     new: int
     changed: int
@@ -215,7 +217,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A run that has come to its end, whatever it is."""
+    """The result of a run, however it ended."""
 
     session: Session
     space: Workspace
@@ -229,7 +231,7 @@ class End:
 
 
 async def publish(end: End, status: RunStatus) -> Published:
-    """Ends a run: `status` is OK when everything in the queue was visited."""
+    """End a run: `status` is OK if everything in the queue was visited."""
     session, space, plan, run = end.session, end.space, end.plan, end.run
     state, tree = space.state, space.reserve  # The manifest is written even when no page may be.
     end.writer.flush()
@@ -250,19 +252,19 @@ async def publish(end: End, status: RunStatus) -> Published:
     failpoint.reached("linked")
     _log_failures(end)
     try:
-        await force_to_disk(tree, end.table, session.watch)  # The manifest vouches for what is there.
+        await force_to_disk(tree, end.table, session.watch)  # The manifest claims that they exist.
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.advice}")
     counts = report.counts()
     try:
-        end.placeholders.settle(report, counts, run.number)
-    except OutputError as error:  # The manifest matters more, and the next run does the rest.
+        end.placeholders.update(report, counts, run.number)
+    except OutputError as error:  # The manifest matters more; the next run resumes this.
         session.warn(f"some placeholders could not be written: {error.advice}")
     old = _warn_of_old_copies(session, report, counts.refresh_failed) if counts.refresh_failed else 0
     if complete:
         with state.transaction() as db:
             mark_published(db)
-            run = state.set_phase(run, Phase.FINISHED, session.now())
+            run = state.set_phase(run, RunPhase.FINISHED, session.now())
         failpoint.reached("run-finished")
     whole = complete and not end.listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, end.listing, report, counts, whole)
@@ -270,7 +272,7 @@ async def publish(end: End, status: RunStatus) -> Published:
     for url, path, since in report.gone() if counts.gone else ():
         if since is not None and since >= run.started_at:
             session.emit(PageGone(url, path or ""))
-    manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One wait for the disk.
+    manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One sync for all.
     changes = report.changes(run.number)
     return Published(
         counts,
@@ -285,7 +287,7 @@ async def publish(end: End, status: RunStatus) -> Published:
 
 
 def _decide(end: End, tree: Tree, *, complete: bool) -> None:
-    """Decides all that depends on more than one URL, and moves files accordingly."""
+    """Decide everything that depends on more than one URL, and move files accordingly."""
     session, state, run, plan = end.session, end.space.state, end.run, end.plan
     root = end.table.find(run.source_url) if plan.follows_links else None
     run_end = RunEnd(
@@ -303,7 +305,7 @@ def _decide(end: End, tree: Tree, *, complete: bool) -> None:
             if plan.follows_links:
                 drop_unreached(db, end.rules)
             decide_end(db, run_end, tree.is_folder)
-        else:  # As long as something is queued, one more answer could change the rest.
+        else:  # While something is queued, one more answer could change the rest.
             fail_loops(db, run_end)
             explain_copies(db)
     failpoint.reached("decided")
@@ -318,11 +320,11 @@ def _decide(end: End, tree: Tree, *, complete: bool) -> None:
             end.writer.add_lines(some)
 
 
-_LINES: Final = 1_000  # of `_processed.txt` that are written at one time
+_LINES: Final = 1_000  # of `_processed.txt` per write
 
 
 def _log_failures(end: End) -> None:
-    """Logs what was found to fail only when the aliases were resolved."""
+    """Log failures that were found only when the aliases were resolved."""
     session, log = end.session, end.placeholders.log
     found = [
         (id, url, failure_text(text_of(reason, detail) or "", final_url))
@@ -341,9 +343,9 @@ def _log_failures(end: End) -> None:
 
 
 async def _relink_html(session: Session, state: State, tree: Tree) -> None:
-    from sitemirror.run.relink_html import localize
+    from sitemirror.run.relink_html import relink_saved_html
 
-    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
+    await relink_saved_html(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
 
 
 def _params(session: Session) -> ParamRules:
@@ -351,7 +353,7 @@ def _params(session: Session) -> ParamRules:
 
 
 async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Plan) -> None:
-    """Makes links of Markdown lead where --links says: back to the site, too, if an earlier run made them local."""
+    """Relink Markdown as --links says: to files, or back to the site if earlier links were local."""
     pages = MarkdownLinkTargets(state)
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally
@@ -363,9 +365,9 @@ async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Pla
         await link_to_the_site(tree, pages, session.watch)
 
 
-def _warn_of_old_copies(session: Session, survey: StateReport, copies: int) -> int:
-    """Warns of so many copies that had to stay; gives the number of those that make the run `partial`."""
-    redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
+def _warn_of_old_copies(session: Session, report: StateReport, copies: int) -> int:
+    """Warn of old copies that were kept; return the number of those that make the run `partial`."""
+    redirected, others = report.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
         session.warn(
             f"{counted(redirected, 'page')} kept as saved, though redirected elsewhere for over a week; "
@@ -401,12 +403,12 @@ class _Writer:
     tree: Tree
     run: RunInfo
     listing: SitemapTable
-    survey: StateReport
+    report: StateReport
     counts: Counts
     complete: bool
 
     def header(self) -> ManifestHeader:
-        """What stands above both, so that they agree."""
+        """The header of both manifest and contents."""
         sitemaps = tuple(row.url for row in self.listing.sitemaps())
         return ManifestHeader(
             source_url=self.run.source_url,
@@ -424,15 +426,15 @@ class _Writer:
         )
 
     async def manifest(self, header: ManifestHeader) -> str | None:
-        name, survey, counts = self.space.file(MANIFEST), self.survey, self.counts
-        skips = survey.skips() if counts.skipped else ()
-        gone = survey.gone() if counts.gone else ()
+        name, report, counts = self.space.file(MANIFEST), self.report, self.counts
+        skips = report.skips() if counts.skipped else ()
+        gone = report.gone() if counts.gone else ()
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_manifest(
                     file,
                     header,
-                    pages=map(self._page, survey.pages()),
+                    pages=map(self._page, report.pages()),
                     failures=self._failures(),
                     skips=(
                         SkipRow(
@@ -448,7 +450,7 @@ class _Writer:
                         GoneRow(url=url, path=self._here(path) if path else None, since=since)
                         for url, path, since in gone
                     ),
-                    not_reached=survey.not_reached() if counts.not_reached else (),
+                    not_reached=report.not_reached() if counts.not_reached else (),
                 )
         except OutputError as error:
             self.session.warn(f"the manifest could not be written: {error.advice}")
@@ -463,7 +465,7 @@ class _Writer:
                     file,
                     header,
                     host=self.space.authority,
-                    rows=self.survey.contents(),
+                    rows=self.report.contents(),
                     here=self._here,
                     failures=self._failures(),
                     assets=self.counts.assets,
@@ -476,7 +478,7 @@ class _Writer:
         return str(self.tree.root / name)
 
     async def _llms_text(self, header: ManifestHeader) -> None:
-        rows, read = self.survey.contents(), self.tree.read
+        rows, read = self.report.contents(), self.tree.read
         async with written(self.tree.replace_with(self.space.file(LLMS_TEXT)), self.session.watch) as file:
             write_llms_text(file, header, host=self.space.authority, rows=rows, here=self._here, read=read)
 
@@ -490,7 +492,7 @@ class _Writer:
             return None
 
     def _failures(self) -> Iterator[FailureRow]:
-        failures = self.survey.failures() if self.counts.failed else ()
+        failures = self.report.failures() if self.counts.failed else ()
         for url, reason, attempts, at, _, _, final_url, redirects, depth in failures:
             yield FailureRow(
                 url=url,
@@ -528,10 +530,10 @@ class _Writer:
         )
 
     def _depth(self, depth: int | None) -> int | None:
-        """How deep a URL is, where links are what counts: what a sitemap lists is at no depth."""
+        """Return the depth of a URL. Depth counts links, so URLs from sitemaps have none."""
         return depth if self.run.mode.startswith("links") else None
 
     def _here(self, path: str) -> str:
-        """A path as seen from the run's own folder."""
+        """Return a path relative to the run's own folder."""
         home = self.space.home + "/"
         return path[len(home) :] if path.startswith(home) else posixpath.join("..", path)

@@ -1,4 +1,4 @@
-"""What is done about the links on a page: which are followed, how deep, and why others are not."""
+"""The link policy of a run: which links are followed, and why others are not."""
 
 from __future__ import annotations
 
@@ -7,62 +7,70 @@ from functools import cache
 from typing import Final
 
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import FULL_STEP, REDUCED_STEP, TRAIL_LENGTH, ParamRules, Trail, Traps, without_session
+from sitemirror.frontier.traps import (
+    FULL_STEP,
+    REDUCED_STEP,
+    TRAIL_LENGTH,
+    ParamRules,
+    Trail,
+    Traps,
+    strip_session_and_tracking,
+)
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
 from sitemirror.run.plan import Plan
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
-from sitemirror.store.link_table import Linked, LinkTable, Undecided
+from sitemirror.store.link_table import JudgedLink, LinkTable, Undecided
 from sitemirror.store.tables import ASSET, PAGE
 from sitemirror.store.url_record import UrlRecord
 
 _NO_LINK: Final = frozenset((Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK))
 
 _LONG_CHAIN: Final = 50 * FULL_STEP
-"""From here on a chain's pages are searched for new links. Nearly no page of a real site is so far."""
+"""Chain length from which pages are searched for new links. Few pages of real sites get there."""
 
 
 class LinkPolicy:
-    """Judges links for one run and writes them to the state. `now` tells the time as the state has it."""
+    """Judges links for one run and writes them to the state. `now` returns the time as text."""
 
     def __init__(
-        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, book: LinkTable
+        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, table: LinkTable
     ) -> None:
         self._settings = settings
         self._now = now
         self._plan = plan
         self._scope = scope
         self._state = state
-        self._book = book
+        self._table = table
         self._params = ParamRules(settings.strip_params, settings.keep_params)
         self._traps = Traps()
-        if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows nothing, and may have a million.
-            for url in book.accepted_queries():
+        if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows no links, and may have a million.
+            for url in table.accepted_queries():
                 self._traps.accept(url)
 
     def judge_again(self) -> None:
-        """Judges anew, by this run's settings, what earlier runs left or cut. No page is read for it."""
+        """Judge again, by this run's settings, the links that earlier runs left out. Reads no page."""
         self._state.begin()
         if self._plan.follows_links:
-            for waiting in self._book.undecided():
+            for waiting in self._table.undecided():
                 cause = self._cause_now(waiting)
                 if cause != waiting.cause or waiting.is_excluded is not bool(cause):
-                    self._book.rejudge(waiting.id, cause)
+                    self._table.rejudge(waiting.id, cause)
         elif self._plan.html:
-            for waiting in self._book.undecided():
+            for waiting in self._table.undecided():
                 if waiting.is_excluded and self._is_needed(waiting):
-                    self._book.rejudge(waiting.id, None)
-        again = self._book.outgrown(self._settings.max_file_bytes)
-        for id, url, location in self._book.redirected_out():
+                    self._table.rejudge(waiting.id, None)
+        again = self._table.outgrown(self._settings.max_file_bytes)
+        for id, url, location in self._table.redirected_out():
             if not self._scope.reason(url) and not self._scope.reason(location):
                 again.append(id)
-        self._book.queue_again(again)
+        self._table.queue_again(again)
         self._state.commit()
 
     def _is_needed(self, waiting: Undecided) -> bool:
-        """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
+        """True for a file that a page listed in a sitemap needs, and that this run may fetch."""
         if waiting.cause is not None and waiting.cause.reason in {*_NO_LINK, Reason.NOT_FOLLOWED}:
             return False
         may_be = waiting.kind == ASSET or not waiting.depth
@@ -74,7 +82,7 @@ class LinkPolicy:
             return waiting.cause
         if outside := self._scope.reason(waiting.url):
             return Cause(outside)
-        # Before the depth, as when the page was read: what stands here is all that is known of its nofollow.
+        # Before the depth, as when the page was read: this is the only record of its nofollow.
         if reason is Reason.NOFOLLOW_PAGE and self._plan.respect_robots:
             return waiting.cause
         if reason is Reason.NOFOLLOW_LINK and self._settings.honor_nofollow:
@@ -84,19 +92,21 @@ class LinkPolicy:
         return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_excluded else None
 
     def links(self, record: UrlRecord, links: PageLinks) -> int:
-        """Takes in what a page, or a stylesheet, links to; gives the number of URLs that are due since then."""
+        """Record the links of a page or style sheet; return the number of URLs that became due."""
         here, new = record.depth or 0, set[str]()
-        linked = [Linked(refused.text, 0, False, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused]
+        linked = [
+            JudgedLink(refused.text, 0, False, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused
+        ]
         again: list[tuple[int, int, bool]] = []
         chain = self._chains(record, links)
         for found in links.found:
             if found.requisite and not self._plan.html:
-                continue  # A Markdown mirror leaves assets where they are.
-            url = without_session(found.url, self._params)
+                continue  # A Markdown mirror does not fetch assets.
+            url = strip_session_and_tracking(found.url, self._params)
             attribute = 1 if found.attribute == "src" else 0
             depth = here if found.requisite else here + 1
-            met = self._book.met(url)
-            # Nothing about it can change. So are nearly all links of a site.
+            met = self._table.met(url)
+            # Nothing about it can change. True for nearly all links of a site.
             if met is not None and met.depth <= depth and not (met.chain and chain(url) < met.chain):
                 again.append((met.id, attribute, found.requisite))
                 continue
@@ -105,13 +115,15 @@ class LinkPolicy:
             outside = self._scope.reason(url, is_needed=found.requisite)
             reason = outside or self._not_followed(record, found, links.nofollow)
             cause = Cause(reason) if reason else None
-            if not cause and self._book.is_new(url):
+            if not cause and self._table.is_new(url):
                 cause = self._trap(url, so_far, kind)
                 if not cause:
                     new.add(url)
-            linked.append(Linked(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside)))
+            linked.append(
+                JudgedLink(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside))
+            )
         self._state.begin()
-        self._book.replace(record.id, linked, again, self._now())
+        self._table.replace(record.id, linked, again, self._now())
         return len(new)
 
     def _chains(self, record: UrlRecord, links: PageLinks) -> Callable[[str], int]:
@@ -119,7 +131,7 @@ class LinkPolicy:
 
         @cache
         def trail_and_step() -> tuple[Trail, int]:
-            trail = Trail([record.url, *self._book.led_by(record.id, TRAIL_LENGTH - 1)])
+            trail = Trail([record.url, *self._table.led_by(record.id, TRAIL_LENGTH - 1)])
             return trail, FULL_STEP if record.chain < _LONG_CHAIN else self._step(record, trail, links)
 
         def chain(url: str) -> int:
@@ -129,25 +141,27 @@ class LinkPolicy:
         return chain
 
     def no_links(self, id: int) -> None:
-        """Deletes the links of what was a page, and is a file without links now."""
-        self._book.replace(id, (), (), None)
+        """Delete the links of a URL that was a page and is now a file without links."""
+        self._table.replace(id, (), (), None)
 
     def come_nearer(self, record: UrlRecord) -> None:
-        """Brings what a page links to as near as the page has come, if depth counts."""
+        """Reduce the depth of a page's link targets with the page's own, if depth counts."""
         if self._settings.link_depth > -1 and record.depth is not None:
-            self._book.come_nearer(record.id, record.depth, self._settings.link_depth)
+            self._table.come_nearer(record.id, record.depth, self._settings.link_depth)
 
     def _step(self, record: UrlRecord, trail: Trail, links: PageLinks) -> int:
-        """What a link on this page counts in a chain."""
+        """Return the chain step of the links on this page."""
         here = (
-            without_session(found.url, self._params) for found in links.found if self._plan.html or not found.requisite
+            strip_session_and_tracking(found.url, self._params)
+            for found in links.found
+            if self._plan.html or not found.requisite
         )
         inside = (url for url in here if not self._scope.reason(url))
-        before = self._book.links_before(record.id, TRAIL_LENGTH)
+        before = self._table.links_before(record.id, TRAIL_LENGTH)
         return REDUCED_STEP if trail.shows_new_links(inside, before) else FULL_STEP
 
     def _not_followed(self, record: UrlRecord, found: Found, page_nofollow: bool) -> Reason | None:
-        """Why a link into the site is not followed; None if it is."""
+        """Return the reason why a link within the site is not followed; None if it is."""
         if found.requisite:
             return None
         if not self._plan.follows_links:
@@ -159,7 +173,7 @@ class LinkPolicy:
         return Reason.TOO_DEEP if -1 < self._settings.link_depth <= (record.depth or 0) else None
 
     def _trap(self, url: str, chain: int, kind: int) -> Cause | None:
-        """Why a new URL is cut. Files that pages need may have any number of queries: nothing grows out of them."""
+        """Return the trap that excludes a new URL. Requisites may have any number of queries."""
         if kind == ASSET:
             return self._traps.reason(url.partition("?")[0], chain=chain)
         cause = self._traps.reason(url, chain=chain)

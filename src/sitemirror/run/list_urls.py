@@ -1,4 +1,4 @@
-"""`list`: what a site's sitemaps name, as an outline for people and counts for programs."""
+"""The `list` command: a site's sitemaps as an outline for people and counts for programs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sitemirror.store.database import RunInfo
 from sitemirror.store.queue import RunRules
 from sitemirror.store.reports import StateReport
 from sitemirror.store.sitemap_table import SitemapRow, SitemapTable
-from sitemirror.store.tables import Phase
+from sitemirror.store.tables import RunPhase
 
 _STATE_FILE = "_state-list.sqlite3"
 _CHECKPOINT_FILE = "_checkpoint-list.json"
 
 
 async def run_list(session: Session, start_url: str) -> ListReport:
-    """The whole job. A run's failure is raised with the report of what was done attached."""
+    """Run the whole command. A failure is raised with the report attached."""
     try:
         arrival = await session.unless_stopped(resolve_start(session, start_url))
     except Stopped:
@@ -42,7 +42,7 @@ async def run_list(session: Session, start_url: str) -> ListReport:
         )
     with open_workspace(session, arrival.url, state_file=_STATE_FILE, checkpoint_file=_CHECKPOINT_FILE) as space:
         report = await _Outline(session, space, arrival).run()
-    if report.status in (RunStatus.OK, RunStatus.PARTIAL):  # The outline is the result; the state has served.
+    if report.status in (RunStatus.OK, RunStatus.PARTIAL):  # The outline is the result, not the state.
         for suffix in ("", "-wal", "-shm"):
             space.tree.remove(space.file(_STATE_FILE + suffix))
     return report
@@ -65,8 +65,8 @@ class _Outline:
     def _begin(self) -> tuple[RunInfo, bool]:
         state, scope = self._space.state, self._scope.fingerprint()
         last = state.last_run()
-        wanted = (self._arrival.asked, scope)
-        if last is not None and not self._space.fresh_start and (last.source_url, last.scope) == wanted:
+        asked = (self._arrival.asked, scope)
+        if last is not None and not self._space.fresh_start and (last.source_url, last.scope) == asked:
             return last, True
         run = state.begin_run(source_url=self._arrival.asked, mode="list", scope=scope, started_at=self._session.now())
         return run, False
@@ -90,7 +90,7 @@ class _Outline:
             raise
         status = RunStatus.PARTIAL if self._listing.failed_sitemaps else RunStatus.OK
         report = self._report(status, self._write())
-        self._run = self._space.state.set_phase(self._run, Phase.FINISHED, session.now())
+        self._run = self._space.state.set_phase(self._run, RunPhase.FINISHED, session.now())
         session.emit(RunFinished(report.status))
         return report
 

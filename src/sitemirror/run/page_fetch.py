@@ -1,4 +1,4 @@
-"""Asks for a URL and turns the answer into what is kept of it: Markdown, HTML, or an asset streamed to disk."""
+"""Fetch a URL and turn the answer into a page, as Markdown or HTML, or into an asset on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Outcome = FetchedPage | Redirect | NotModified | Failed | Skipped
 
 
 class PageFetcher:
-    """Does this for one run, as its plan says."""
+    """Fetches pages and assets for one run, as its plan says."""
 
     def __init__(self, session: Session, plan: Plan, writer: PageWriter) -> None:
         self._session = session
@@ -46,12 +46,12 @@ class PageFetcher:
             anchors=plan.markdown and session.settings.links is Links.LOCAL,
         )
         self.first: Fetched | None = None
-        """The start page, where arriving had to fetch it: no need to ask twice."""
+        """The start page, if resolving the start URL fetched it: it is not requested twice."""
         self.start = ""
-        """The page that links are followed from. If it is none, there is nothing to do."""
+        """The page that a crawl starts from. If it is no page, the run ends."""
 
-    async def take(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
-        """Sends one request. Releases the slot when the request is over."""
+    async def fetch(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
+        """Send one request. Releases the slot when the request is over."""
         answer = await self._answer(record, validators, slot)
         if record.url == self.start and isinstance(answer, Skipped) and answer.content_type:
             check_html(record.url, answer.content_type)
@@ -65,17 +65,17 @@ class PageFetcher:
             self.first = None
             return await self._read(record, first, slot)
         if self._plan.html:
-            outcome = await self._anything(record, validators, slot)
+            outcome = await self._fetch_any(record, validators, slot)
         else:
             outcome = await self._session.fetcher.get(
                 record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, slot=slot
             )
         if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
-            return _nothing(record.url, outcome.status)
+            return _no_content(record.url, outcome.status)
         return await self._read(record, outcome, slot) if isinstance(outcome, Fetched) else outcome
 
     async def _read(self, record: UrlRecord, fetched: Fetched, slot: Slot) -> Outcome:
-        """Turns bytes into a page, here or in a worker."""
+        """Parse bytes as a page, here or in a worker."""
         slot.release()
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
@@ -96,12 +96,12 @@ class PageFetcher:
             return _unreadable(fetched, len(fetched.body))
         if reading.refresh and reading.refresh != record.url:
             return Redirect(record.url, fetched.status, reading.refresh)
-        return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
+        return _fetched_page(fetched, reading, html=fetched.body if self._plan.html else None)
 
-    # --- anything ----------------------------------------------------------------------------------------------
+    # --- pages and assets --------------------------------------------------------------------------------------
 
-    async def _anything(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
-        """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
+    async def _fetch_any(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
+        """Fetch a page or asset. Pages, style sheets and SVG are read whole; other files are streamed to disk."""
         stream = self._session.fetcher.stream(
             record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
         )
@@ -110,7 +110,7 @@ class PageFetcher:
                 return answer
             head = answer.head
             if head.status in NO_CONTENT:
-                return _nothing(record.url, head.status)
+                return _no_content(record.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
                 return head.too_large
             chunks = answer.chunks()
@@ -138,14 +138,14 @@ class PageFetcher:
             except _CutShort:
                 assert answer.error
                 return _cut_short(head, answer.error)
-            return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=draft)
+            return _fetched_page(head.fetched(b"", self._session.now()), ParsedPage(), asset=draft)
 
 
 class _CutShort(Exception):
-    """What arrived is not the whole."""
+    """The body is incomplete."""
 
 
-def _taken(
+def _fetched_page(
     fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: AssetDraft | None = None
 ) -> FetchedPage:
     return FetchedPage(
@@ -160,7 +160,7 @@ def _taken(
 
 
 def _kind(content_type: str) -> str | None:
-    """How a body is read: as html, text, css or svg. None: not at all."""
+    """Return how a body is parsed: as html, text, css or svg. None: not at all."""
     if content_type in (CSS, SVG):
         return "css" if content_type == CSS else "svg"
     kind = page_kind(content_type)
@@ -168,7 +168,7 @@ def _kind(content_type: str) -> str | None:
 
 
 def _decoder(head: Head) -> type[Decoder]:
-    """What is read for its links is unpacked whatever its name."""
+    """Choose the decoder: files that are parsed for links are decompressed whatever their name."""
     is_packed = parts(head.url).path.lower().endswith((".gz", ".tgz"))
     return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
 
@@ -179,8 +179,8 @@ def _cut_short(head: Head, error: Cause) -> Failed | Skipped:
     return Failed(head.url, error.reason, error.detail, transient=True)
 
 
-def _nothing(url: str, status: int) -> Skipped:
-    """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
+def _no_content(url: str, status: int) -> Skipped:
+    """Record that the answer has no content. It does not replace an earlier copy."""
     return Skipped(url, Reason.NO_CONTENT, str(status), size_bytes=0, status=status)
 
 

@@ -25,25 +25,25 @@ from sitemirror.store.path_allocation import PathAllocator, html_beside
 from sitemirror.store.paths import ENCODING, can_be_written, path_key
 from sitemirror.store.processed_log import ProcessedLog
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, FileKind, UrlState
-from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, note_received
+from sitemirror.store.url_record import FileRecord, RowChange, UrlRecord, apply_change, note_received
 from sitemirror.text import counted
 from sitemirror.workers.jobs import ParsedPage
 
 BATCH: Final = 16
-"""Pages that are written at one time: what a kill can cost beyond the requests in flight."""
+"""Pages per batch: the cost of a kill besides the requests in flight."""
 
 _BATCH_BYTES: Final = 128 << 10
 
 _PAUSE: Final = 0.02
-"""Seconds since the last batch after which a page is written at once: batches are for pages that come fast."""
+"""Seconds since the last batch after which a page is written at once: only fast pages need batches."""
 
 
 class _Discarded(Exception):
-    """Ends a draft without its file appearing."""
+    """Ends a draft without creating its file."""
 
 
 class AssetDraft:
-    """A file on its way to the disk. It appears under its own name when its batch is written."""
+    """An asset that is being streamed to disk. Its file appears under its own name with its batch."""
 
     def __init__(self, file: Draft, path: str, preferred: str, opened: ExitStack, watch: Stopwatch) -> None:
         self.path = path
@@ -55,7 +55,7 @@ class AssetDraft:
         self._digest = sha256()
 
     def write(self, data: bytes) -> None:
-        """Adds a piece."""
+        """Append a piece."""
         with self._watch.working(Stage.SAVING):
             self._digest.update(data)
             self.size += len(data)
@@ -66,24 +66,24 @@ class AssetDraft:
         return self._digest.digest()
 
     def finish(self) -> None:
-        """Puts the file in place."""
+        """Put the file in place."""
         self._opened.close()
 
     def discard(self) -> None:
-        """Drops it."""
+        """Delete it."""
         with suppress(_Discarded):
             self._opened.__exit__(_Discarded, _Discarded(), None)
 
 
 class FetchedPage(NamedTuple):
-    """An answer, turned into what is kept of it."""
+    """An answer, parsed or streamed to disk."""
 
     status: int
     headers: Mapping[str, str]
     content_type: str
     fetched_at: str
     reading: ParsedPage
-    html: bytes | None = None  # as received; also a stylesheet's or a drawing's bytes
+    html: bytes | None = None  # as received; also the bytes of a style sheet or SVG
     asset: AssetDraft | None = None
 
     @property
@@ -100,21 +100,21 @@ class FetchedPage(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What one file of a page has to hold."""
+    """The required content of one file of a page."""
 
     kind: FileKind
     preferred: str
     received: bytes  # its hash
     size: int
     data: bytes | None  # None: the draft has it
-    path: str | None  # where it is already, and may stay
-    is_same: bool  # it was received like this before
-    sha256: bytes | None  # of the file as it is, if it may be left alone
+    path: str | None  # its current path, if it may remain there
+    is_same: bool  # the same was received before
+    sha256: bytes | None  # hash of the file on disk, if it need not be written
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What was fetched, beside what is on disk."""
+    """A fetched page, compared with its files on disk."""
 
     contents: tuple[_Content, ...]
     changed: bool
@@ -122,11 +122,11 @@ class Compared:
 
     @property
     def path(self) -> str | None:
-        """Where the page is already, and stays."""
+        """The page's current path, which it retains."""
         return self.contents[0].path
 
     def discard(self) -> None:
-        """Drops what was streamed."""
+        """Delete the streamed file."""
         if self.asset is not None:
             self.asset.discard()
 
@@ -139,11 +139,11 @@ class _Pending:
     data: dict[str, bytes]  # by path
     asset: AssetDraft | None
     promised: str
-    saved: PageSaved  # is emitted when the files are there
+    saved: PageSaved  # emitted when the files exist
 
 
 class PageWriter:
-    """Writes the pages of one run. Nobody else commits while it goes on."""
+    """Writes the pages of one run. Nothing else commits meanwhile."""
 
     def __init__(self, session: Session, space: Workspace, plan: Plan, log: ProcessedLog) -> None:
         self._session = session
@@ -158,13 +158,13 @@ class PageWriter:
         self._bytes = 0
         self._lines: list[str] = []
         self._count = 0
-        self._flushed = 0.0  # when the last batch was
+        self._flushed = 0.0  # time of the last batch
         self._blanks, self._first_blank = 0, ""
 
     # --- comparing ---------------------------------------------------------------------------------------------
 
     def compare(self, record: UrlRecord, fetched: FetchedPage) -> Compared:
-        """What the page's files have to be, and whether that is another content than before."""
+        """Compare a fetched page with its files: their required content, and if it changed."""
         reading, asset = fetched.reading, fetched.asset
         if reading.is_blank:
             self._blanks, self._first_blank = self._blanks + 1, self._first_blank or record.url
@@ -206,7 +206,7 @@ class PageWriter:
         is_beside: bool = False,
         is_confirmed: bool = False,
     ) -> _Content:
-        """`is_confirmed`: the server's word that it is as before, where a lost state knew how it was received."""
+        """Describe one file. `is_confirmed`: the validators match, should a rebuilt state lack the hash."""
         if data is not None:
             received, size = sha256(data).digest(), len(data)
         if is_beside:
@@ -217,30 +217,30 @@ class PageWriter:
             there, linked = record.path, record.linked_path
             is_other = record.kind in (PAGE, ASSET) and record.kind != (ASSET if kind is FileKind.ASSET else PAGE)
             if is_other and record.path != preferred:
-                there = None  # Nobody looks for a PDF in an `index.html`.
+                there = None  # A PDF does not belong into an `index.html`.
         path = path or there
         is_equal = received == (before or digest)
         same = is_equal or (is_confirmed and before is None and linked is not None)
-        # The bytes on disk may have had their links made local since.
+        # The links on disk may have been made local since.
         was_rewritten = linked is not None and kind is not FileKind.MARKDOWN and not self._session.settings.post_process
         is_left = is_equal and data is not None and path == there and not was_rewritten
         is_left = is_left and path is not None and digest is not None and self._is_intact(path, digest)
         return _Content(kind, preferred, received, size, data, path, same, digest if is_left else None)
 
     def _is_intact(self, path: str, digest: bytes) -> bool:
-        """True if a file is there and is what was written: somebody may have cut or edited it."""
+        """True if a file exists and is as written: it may have been truncated or edited."""
         try:
             return self._tree.exists(path) and sha256(self._tree.read(path)).digest() == digest
-        except OutputError:  # Whoever may not read it may be able to replace it.
+        except OutputError:  # An unreadable file may still be replaceable.
             return False
 
     def preferred(self, url: str, extension: str) -> str:
-        """The path that a page's URL maps to."""
+        """Return the preferred path of a page's URL."""
         return f"{self._folder(url)}/{paths.page_path(url, extension)}"
 
     def _preferred_asset(self, record: UrlRecord, content_type: str) -> str:
         folder, url = self._folder(record.url), record.url
-        # What has been saved under one of its names stays there, whatever its type is by now.
+        # A file saved under one of its names stays there, even if its type changed.
         names = [f"{folder}/{name}" for name in paths.asset_paths(url)] if record.path else []
         return record.path if record.path in names else f"{folder}/{paths.asset_path(url, content_type)}"
 
@@ -252,25 +252,25 @@ class PageWriter:
         return paths.folder_within(self._home, url) if self._plan.one_folder else paths.host_folder(url)
 
     def dump_headers(self, headers: Mapping[str, str]) -> str | None:
-        """Headers as the state keeps them, where somebody needs them."""
+        """Return headers as JSON for the state; None if neither index nor HTML needs them."""
         return orjson.dumps(dict(headers)).decode() if self._plan.index or self._plan.html else None
 
     # --- saving ------------------------------------------------------------------------------------------------
 
     def save(self, record: UrlRecord, change: RowChange, compared: Compared, *, changed: bool) -> None:
-        """Adds a page to the batch. What is on disk as it has to be is left alone, but counts as seen today."""
+        """Add a page to the batch. A file that is already right is not written, but its time is updated."""
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(record.url))
         contents = compared.contents
         main = contents[0]
         is_new_place = main.path is None
         path = main.path or self._paths.allocate(record.id, record.url, main.preferred)
-        files: list[FileRow] = []
+        files: list[FileRecord] = []
         data: dict[str, bytes] = {}
         for number, each in enumerate(contents):
             here = path if not number else html_beside(path) if is_new_place or each.path is None else each.path
             files.append(
-                FileRow(
+                FileRecord(
                     each.kind,
                     here,
                     each.preferred,
@@ -302,30 +302,30 @@ class PageWriter:
         self._pending.append(pending)
         self._bytes += sum(map(len, data.values()))
         is_full = len(self._pending) >= BATCH or self._bytes >= _BATCH_BYTES
-        # Duplicates of the page are asked for whole from now on, and once is enough.
+        # Duplicates of the page are fetched whole from now on; queueing them once is enough.
         is_alone = self._session.settings.concurrency == 1
         is_late = self._session.clock.monotonic() - self._flushed >= _PAUSE
         if is_full or is_alone or is_late or change.frees_duplicates:
             self.flush()
 
     def begin(self) -> None:
-        """Begins a batch if there is none: what is written to the state from now on belongs to it."""
+        """Begin a batch if there is none: later writes to the state belong to it."""
         self._state.begin()
 
     def count(self) -> None:
-        """Counts a row that was written without a file."""
+        """Count a row that was written without a file."""
         self._count += 1
         if self._count >= BATCH:
             self.flush()
 
     def add_lines(self, lines: list[str]) -> None:
-        """Adds URLs to `_processed.txt`, unless this run has done so."""
+        """Add URLs to `_processed.txt`, each once per run."""
         self._log.reread()
         self._lines += lines
         self.flush()
 
     def flush(self) -> None:
-        """Writes the batch: announces its files, writes them, then their rows, then the lines of the log."""
+        """Write the batch: announce its files, write them, then their rows, then the lines of the log."""
         pending, self._pending, self._bytes, self._count = self._pending, [], 0, 0
         done: list[RowChange] = []
         if pending:
@@ -360,7 +360,7 @@ class PageWriter:
             self._state.begin()
             if is_whole:
                 finish_writes(self._state.db, changes)
-            else:  # The disk is full: what was announced and not written is looked at when the state is opened next.
+            else:  # The disk is full: files announced but not written are checked when the state is opened next.
                 for change in changes:
                     apply_change(self._state.db, change)
                     strike_out(self._state.db, change)
@@ -380,9 +380,9 @@ class PageWriter:
 
     @contextmanager
     def draft(self, record: UrlRecord, content_type: str) -> Iterator[AssetDraft]:
-        """A place for an asset that is written as it comes. Nobody else gets the place meanwhile.
+        """Create a file for an asset that is streamed to disk. Its path is reserved meanwhile.
 
-        Whoever takes it out of the block whole passes it to `save`; an exception drops it.
+        A complete draft is passed to `save`; an exception discards it.
         """
         preferred = self._preferred_asset(record, content_type)
         is_other = record.kind == PAGE and record.path != preferred
@@ -396,26 +396,26 @@ class PageWriter:
             draft._opened = opened.pop_all()
 
     def warn_of_blanks(self) -> None:
-        """Warns, once for the run, of pages that came out empty: nothing else tells them from the others."""
+        """Warn once per run of pages without text: nothing else distinguishes them."""
         if self._blanks:
             pages = counted(self._blanks, "page")
             why = "probably rendered by JavaScript, which sitemirror does not run"
             self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
-    # --- files that are there ----------------------------------------------------------------------------------
+    # --- existing files --------------------------------------------------------------------------------------------
 
     def has(self, path: str) -> bool:
-        """True if there is such a file."""
+        """True if the file exists."""
         return self._tree.exists(path)
 
     def touch(self, record: UrlRecord) -> None:
-        """Sets the mtime of a copy that is current: it says when that was last known."""
+        """Set the mtime of a current copy to the time of its last check."""
         if record.path is not None and record.state is UrlState.PAGE:
             with suppress(OutputError):
                 self._tree.touch(record.path, self._session.clock.now().timestamp())
 
     def mtime(self, record: UrlRecord) -> datetime | None:
-        """When a copy was last known to be current; None if it is missing, or cut short, which is as good."""
+        """Return when a copy was last checked; None if it is missing or truncated."""
         found = None if record.path is None else self._tree.stat(record.path)
         if found is None or record.size not in (None, found.st_size):
             return None

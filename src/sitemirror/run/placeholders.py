@@ -1,6 +1,6 @@
-"""Writes placeholder files for failed and skipped URLs when a run ends, and the log of failures while it goes on.
+"""Placeholder files for failed and skipped URLs, and the log of failures.
 
-Each is named as the manifest names it: what was listed, with where its redirects led beside it.
+Each URL is named as in the manifest: by its listed URL, with the end of its redirects beside it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Placeholders:
         self._logged: set[int] = set()
 
     def log(self, id: int, url: str, reason: str, at: str) -> bool:
-        """A line in `_failed.log`, once for a URL; False if it has one."""
+        """Append a line to `_failed.log`, once per URL; False if it has one."""
         if id in self._logged:
             return False
-        self._is_there(url, has_failed=True)  # Where no placeholder may be written, the run ends at once.
+        self._is_there(url, has_failed=True)  # The run ends at once where no placeholder may be written.
         self._logged.add(id)
         self._tree.append(f"{self._home}/{FAILED_LOG}", failed_line(at, url, reason))
         return True
 
-    def settle(self, report: StateReport, counts: Counts, run: int) -> None:
-        """Writes the placeholders that are missing or old, and removes those whose URL is something else by now."""
+    def update(self, report: StateReport, counts: Counts, run: int) -> None:
+        """Write missing and outdated placeholders, and remove those of URLs that have another state now."""
         found = report.without_page(run) if counts.failed or counts.skipped else ()
         due = [row for row in found if row[-1] or not self._is_there(row[1], has_failed=row[2])]
         for _, url, has_failed, reason, attempts, at, content_type, size, final_url, _ in due:
@@ -54,7 +54,7 @@ class Placeholders:
         self._sweep(browser, "_skipped", report.skips)
 
     def _sweep(self, browser: Browser, folder: str, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
-        """Removes the placeholders in `folder` whose URL is in no row of `rows`; rows begin with a URL."""
+        """Remove the placeholders in `folder` whose URL is in no row of `rows`; rows begin with a URL."""
         names: Fingerprints | None = None
         strays: list[str] = []  # There may be a million others.
         for path, _ in browser.walk(f"{self._home}/{folder}"):

@@ -70,7 +70,7 @@ def _shares(limits: dict[Limit, float]) -> tuple[TimeShare, ...]:
 
 
 def _depths(watch: Running, elapsed: float) -> tuple[Depth, ...]:
-    """Return how many were under way at once; the mean is their total time divided by the run's."""
+    """Return the mean number in flight: total time divided by the run's time."""
     spent, span = watch.stages, elapsed or 1.0
     requests = (spent[Stage.ANSWER].seconds + spent[Stage.BODY].seconds) / span
     conversions = spent[Stage.CONVERSION].seconds / span
@@ -163,7 +163,7 @@ def _own_peak_memory() -> float | None:
 
 
 class _RunQueue:
-    """Measures how long this thread was ready and got no processor. Always 0 where the system is not Linux.
+    """Measures how long this thread was ready but not running. Always 0 where the system is not Linux.
 
     Without it, a busy machine looks like a slow disk.
     """

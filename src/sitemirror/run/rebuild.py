@@ -1,7 +1,7 @@
 """Rebuild a lost state from the manifest and `_processed.txt`, so that no saved page is lost.
 
-The manifest says what became of each URL. A URL that only `_processed.txt` names counts as done, and its file is looked
-up by the two paths that it may have. A crawl asks for restored pages once, whole, to read their links again.
+The manifest has the result of each URL. A URL that only `_processed.txt` names counts as done, and its file is looked
+up at the two paths that it may have. A crawl requests restored pages once, whole, to read their links again.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from sitemirror.text import counted
 
 Warn = Callable[[str], None]
 
-_HERE: Final = "http://copy.invalid/"  # stands for the output folder
+_HERE: Final = "http://copy.invalid/"  # base URL for the output folder
 _ASIDE: Final = "_moving"
-"""In a host's folder: where earlier versions left files that a kill had caught on their way."""
+"""In a host's folder: where earlier versions left files that were being moved during a kill."""
 
 
 @dataclass(slots=True)
-class _Told:
-    """What the manifest says beside its rows."""
+class _ManifestFacts:
+    """Facts in the manifest besides its rows."""
 
     pages: int = 0
     damaged: int = 0
@@ -65,84 +65,84 @@ class _Told:
 
 
 def rebuild(warn: Warn, state: State, tree: Tree, home: str) -> bool:
-    """Fills an empty state; True when there was something to fill it from."""
+    """Fill an empty state; True if there was something to fill it from."""
     with state.transaction():
         restorer = Restorer(state)
-        told = _from_manifest(warn, restorer, tree, home)
+        facts = _from_manifest(warn, restorer, tree, home)
         lines = ProcessedLog(state, tree, f"{home}/{PROCESSED}").mend()
         trusted = trust(restorer, tree, home, lines)
         strays = [path for path, _ in Browser(tree.root).walk(f"{home}/{_ASIDE}")]
         if strays:
             restorer.forget_missing(tree.exists)
         restorer.finish()
-        if len(told.formats) == 1:  # Another would be neither refused nor understood.
-            state.set_facts(format=told.formats.pop().value)
+        if len(facts.formats) == 1:  # Another format would be neither refused nor understood.
+            state.set_facts(format=facts.formats.pop().value)
     failpoint.reached("rebuilt")
     for path in strays:
         tree.remove(path)
-    if kept := told.pages + trusted.found:
-        warn(f"the working state was missing; {counted(kept, 'page')} found again and kept")
+    if restored := facts.pages + trusted.found:
+        warn(f"the working state was missing; {counted(restored, 'page')} found again and kept")
     if trusted.missing:
         warn(
             f"{counted(trusted.missing, 'URL')} in _processed.txt without a file here: taken as done; "
             "--re-download-all fetches what is missing"
         )
-    return bool(kept or trusted.missing)
+    return bool(restored or trusted.missing)
 
 
 # --- the manifest --------------------------------------------------------------------------------------------------
 
 
-def _from_manifest(warn: Warn, restorer: Restorer, tree: Tree, home: str) -> _Told:
+def _from_manifest(warn: Warn, restorer: Restorer, tree: Tree, home: str) -> _ManifestFacts:
     name = f"{home}/{MANIFEST}"
-    told = _Told()
+    facts = _ManifestFacts()
     if not tree.exists(name):
-        return told
+        return facts
     try:
         for item in read_manifest(tree.root / name):
-            _restore(restorer, tree, home, item, told)
+            _restore(restorer, tree, home, item, facts)
     except (ManifestUnreadable, OSError) as error:
         warn(f"{name} cannot be read ({error}); going by _processed.txt and the files")
-    if told.damaged:
-        entries = "1 entry" if told.damaged == 1 else f"{told.damaged:,} entries"
+    if facts.damaged:
+        entries = "1 entry" if facts.damaged == 1 else f"{facts.damaged:,} entries"
         warn(f"{entries} of {name} could not be understood; going by _processed.txt and the files")
-    return told
+    return facts
 
 
-def _restore(restorer: Restorer, tree: Tree, home: str, item: Item, told: _Told) -> None:
+def _restore(restorer: Restorer, tree: Tree, home: str, item: Item, facts: _ManifestFacts) -> None:
     try:
         match item:
             case ManifestHeader(source_url=str(source_url)) if source_url:
-                told.by_links, told.is_complete = not item.sitemaps, item.complete
+                facts.by_links, facts.is_complete = not item.sitemaps, item.complete
                 at = item.crawl_completed or item.crawl_started
-                restorer.begin(source_url, by_links=told.by_links, at=at)
+                restorer.begin(source_url, by_links=facts.by_links, at=at)
             case PageRow():
-                page = _page(item, tree, home, told)
+                page = _page(item, tree, home, facts)
                 restorer.page(page)
                 for alias in item.aliases:
                     restorer.alias(alias, page.url)
-                told.pages += 1
-                told.formats.update(_format(page))
-                told.deepest = max(told.deepest, page.depth or 0)
+                facts.pages += 1
+                facts.formats.update(_format(page))
+                facts.deepest = max(facts.deepest, page.depth or 0)
             case FailureRow():
-                depth = item.depth if told.by_links else None
+                depth = item.depth if facts.by_links else None
                 restorer.failure(urls.normalize(item.url), parse_reason(item.error), item.attempts, item.at, depth)
             case SkipRow():
                 restorer.skip(item.url, parse_reason(item.reason), item.content_type, item.size_bytes, item.depth)
             case GoneRow():
                 restorer.gone(_gone_page(item, tree, home), item.since)
             case str():
-                # A crawl finishes one level after the other: it is as deep as the last.
-                restorer.not_reached(urls.normalize(item), told.deepest if told.by_links else None)
+                # A crawl finishes one depth before the next, so it is as deep as the last.
+                restorer.not_reached(urls.normalize(item), facts.deepest if facts.by_links else None)
             case Damaged():
-                told.damaged += 1
+                facts.damaged += 1
             case _:
                 pass
     except urls.InvalidUrl:
-        told.damaged += 1
+        facts.damaged += 1
 
 
-def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
+def _page(row: PageRow, tree: Tree, home: str, facts: _ManifestFacts) -> RestoredPage:
     url = urls.normalize(row.url)
     path = _inside(home, row.path) or _preferred(url)
     preferred = (row.preferred_path and _inside(home, row.preferred_path)) or path
@@ -161,7 +161,7 @@ def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
         )
     return RestoredPage(
         url,
-        tuple(_with_links(tree, url, file, row.content_type, is_published=told.is_complete) for file in files),
+        tuple(_with_links(tree, url, file, row.content_type, is_published=facts.is_complete) for file in files),
         kind,
         fetched_at=row.fetched_at,
         changed_at=row.changed_at,
@@ -171,15 +171,15 @@ def _page(row: PageRow, tree: Tree, home: str, told: _Told) -> RestoredPage:
         content_type=row.content_type,
         canonical=row.canonical_url,
         hidden_texts=row.hidden_texts or 0,
-        depth=row.depth if told.by_links else None,
+        depth=row.depth if facts.by_links else None,
         cause=parse_reason(row.refresh_error) if row.refresh_error else None,
-        is_published=told.is_complete,
+        is_published=facts.is_complete,
         has_links=kind != ASSET or _is_linked_asset(files[0], row.content_type),
     )
 
 
 def _gone_page(row: GoneRow, tree: Tree, home: str) -> RestoredPage:
-    """A page of which the manifest says no more than its path. People may have deleted one of two files, or both."""
+    """Restore a page of which the manifest has only the path. One or both of its files may be deleted."""
     url = urls.normalize(row.url)
     path = row.path and _inside(home, row.path)
     if not path:
@@ -198,7 +198,7 @@ def _gone_page(row: GoneRow, tree: Tree, home: str) -> RestoredPage:
 
 
 def _kind_of_row(row: PageRow, *, as_page: bool) -> int | None:
-    """Page or asset, as the writer tells them apart: text is a page where it is named as one."""
+    """Return page or asset, as the writer tells them apart: text is a page if its name is a page's."""
     if row.content_type is None:
         return None
     found = page_kind(row.content_type)
@@ -212,7 +212,7 @@ def _file_kind(path: str, kind: int | None) -> FileKind:
 
 
 def _format(page: RestoredPage) -> Iterator[Format]:
-    """The format that a page of a site shows. What was no HTML is kept as it was sent, whatever the format."""
+    """Return the format of a site, as a page shows it. Assets have the same format in both."""
     if page.content_type is not None and page_kind(page.content_type) is PageKind.HTML:
         kinds = {file.kind for file in page.files}
         is_markdown = FileKind.MARKDOWN in kinds
@@ -220,7 +220,7 @@ def _format(page: RestoredPage) -> Iterator[Format]:
 
 
 def _inside(home: str, path: str) -> str | None:
-    """A path of the manifest as seen from the output folder. It is only a file: it cannot send us outside."""
+    """Return a path of the manifest relative to the output folder, which it cannot leave."""
     found = posixpath.normpath(posixpath.join(home, path))
     return None if found.startswith(("/", "../")) or found in (".", "..") else found
 
@@ -235,7 +235,7 @@ def _preferred(url: str) -> str:
 def _with_links(
     tree: Tree, url: str, file: RestoredFile, content_type: str | None, *, is_published: bool
 ) -> RestoredFile:
-    """Notes if a file's links are local: to make them so again would lead them to the site.
+    """Find out if a file's links are local: relinking it would lead them to the site.
 
     A complete run has made them local. Before that, the file itself shows it.
     """
@@ -267,7 +267,7 @@ class Trusted:
 
 
 def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -> Trusted:
-    """Counts URLs from `_processed.txt` as done, also when neither state nor file knows them."""
+    """Count URLs from `_processed.txt` as done, even if neither state nor file knows them."""
     trusted = Trusted()
     for line in processed:
         with suppress(urls.InvalidUrl):
@@ -277,7 +277,7 @@ def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -
             page = _look_up(restorer, tree, home, url)
             has_file = page.fetched_at is not None
             if restorer.knows(url) and (not has_file or restorer.has_file(page.files[0].path)):
-                continue  # The manifest says what has become of it since.
+                continue  # The manifest has a newer result.
             files = (_with_links(tree, url, file, None, is_published=False) for file in page.files)
             restorer.page(page._replace(files=tuple(files)))
             trusted.found += has_file
@@ -286,7 +286,7 @@ def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -
 
 
 def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> RestoredPage:
-    """A page by the files that its URL may have: Markdown that does not say it is another's, or else HTML."""
+    """Find a page by its possible files: Markdown that names no other URL, or else HTML."""
     preferred = _preferred(url)
     for path in (preferred, paths.collision_path(preferred, url)):
         if tree.exists(path) and read_front_matter_url(tree.read(path)) in (url, None):
@@ -294,11 +294,11 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> RestoredPag
             if tree.exists(html_beside(path)):
                 files.append(_file_on_disk(tree, FileKind.HTML, html_beside(path), html_beside(preferred)))
             return _page_on_disk(tree, url, files, PAGE)
-    # No HTML file says whose it is; but the name with a hash is its URL's alone, so that comes first.
+    # HTML files do not name their URL; but the hashed path belongs to this URL alone, so it comes first.
     folder = paths.folder_within(home, url)
     own, *longer = paths.asset_paths(url)
     page = paths.page_path(url, ".html")
-    # With an ending added to it, a name may be another URL's own: /badge leads to /badge.svg.
+    # With an added extension, a name may be another URL's own: /badge redirects to /badge.svg.
     free = [name for name in longer if not restorer.has_file(f"{folder}/{name}")]
     for name in (page, own, *free):
         meant = f"{folder}/{name}"
@@ -306,7 +306,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> RestoredPag
             if tree.exists(path) and not restorer.has_file(path):
                 kind = PAGE if name == page else ASSET
                 return _page_on_disk(tree, url, [_file_on_disk(tree, _file_kind(path, kind), path, meant)], kind)
-    # Where its file would be there may be another page's.
+    # Another page's file may be at its path.
     path = paths.collision_path(preferred, url) if restorer.has_file(preferred) else preferred
     return RestoredPage(url, (RestoredFile(FileKind.MARKDOWN, path, preferred),))
 

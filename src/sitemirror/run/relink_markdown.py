@@ -1,8 +1,8 @@
-"""`--links local`: makes links between the Markdown pages of a mirror lead from file to file, to anchors that exist.
+"""Relink Markdown pages for `--links local`: from file to file, to anchors that exist.
 
-What a link was is kept with the page, so that a later run can lead it elsewhere: the page it leads to may have come,
-gone or got other headings meanwhile, while the page with the link stays as it is. Or back to the site, when a run does
-without the option: links that nobody leads on would soon lead nowhere.
+The original link is stored with the page, so a later run can relink it when the target was saved, became gone or got
+other headings, while the page itself is unchanged. A run without the option restores the links to the site, since
+nothing would update local ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.convert.anchors import unpack_fragments
-from sitemirror.frontier.traps import NO_RULES, ParamRules, without_session
+from sitemirror.frontier.traps import NO_RULES, ParamRules, strip_session_and_tracking
 from sitemirror.links.markdown import anchors, as_named, relink_markdown
 from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
@@ -30,7 +30,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.link_targets import LinkedPage, MarkdownLinkTargets, Relinked
 from sitemirror.urls import InvalidUrl, normalize
 
-_BATCH: Final = 16  # files that are changed before their rows say so
+_BATCH: Final = 16  # files that are changed before their rows are
 _BATCH_BYTES: Final = 1 << 20
 _KNOWN_URLS: Final = 50_000
 _KNOWN_NAMES: Final = 50_000
@@ -41,12 +41,12 @@ V = TypeVar("V", bound=Collection[str])
 
 
 async def link_locally(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch, params: ParamRules = NO_RULES) -> None:
-    """Rewrites every page that links to another one. Doing it again, after a kill too, does no harm."""
+    """Relink every page that links to another one. Idempotent, also after a kill."""
     await _relink(_Linker(tree, pages, params=params), pages, watch)
 
 
 async def link_to_the_site(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
-    """Leads links back to the site, as far as it is known what they were."""
+    """Restore links to the site, as far as the originals are recorded."""
     await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
@@ -54,7 +54,7 @@ async def _relink(linker: _Linker, pages: MarkdownLinkTargets, watch: Stopwatch)
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
         if number % _BATCH == 0:
-            await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
+            await asyncio.sleep(0)  # Let other sites and a request to stop proceed.
         with watch.working(Stage.PUBLISHING):
             change = linker.rewrite(page)
             if change is not None:
@@ -66,7 +66,7 @@ async def _relink(linker: _Linker, pages: MarkdownLinkTargets, watch: Stopwatch)
 
 
 def _write(tree: Tree, pages: MarkdownLinkTargets, batch: Sequence[_Rewriting]) -> None:
-    """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
+    """Announce the files, then write them: a file with neither hash was edited."""
     rewritten = [(each, data) for each in batch if (data := each.data) is not None]
     if rewritten:
         pages.announce([each.change for each, _ in rewritten])
@@ -78,7 +78,7 @@ def _write(tree: Tree, pages: MarkdownLinkTargets, batch: Sequence[_Rewriting]) 
 
 
 class _Rewriting(NamedTuple):
-    """What is to be written; no data where the file is as it should be, and only its row is not."""
+    """A file to write. `data` is None if only its row is outdated."""
 
     path: str
     data: bytes | None
@@ -86,10 +86,10 @@ class _Rewriting(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     path: str
-    ids: tuple[int, ...]  # of pages that may know its fragment: the file's own, and the one that was linked
+    ids: tuple[int, ...]  # pages that may know the fragment: the file's own, and the one that was linked
 
 
 class _Linker:
@@ -102,11 +102,11 @@ class _Linker:
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
         self._url_at = lru_cache(_KNOWN_URLS)(pages.url_at)
-        self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
-        self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
+        self._fragments = _NameCache[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
+        self._anchors = _NameCache[str, frozenset[str]](self._read_anchors)
 
     def rewrite(self, page: LinkedPage) -> _Rewriting | None:
-        """What the file has to be; None when that is what is recorded, or when somebody has edited it."""
+        """Return the new content; None if it is as recorded, or was edited."""
         if not self.tree.exists(page.path):
             return None
         before = self.tree.read(page.path)
@@ -119,7 +119,7 @@ class _Linker:
         data = changed.encode() if changed != text else None
         if data is not None:
             digest = sha256(data).hexdigest()
-        links = pack_links(relinker.led)
+        links = pack_links(relinker.pairs)
         if digest == page.sha256 and links == page.links and (not links or page.is_linked):
             return None
         size = len(before if data is None else data)
@@ -132,7 +132,7 @@ class _Linker:
             return None
 
     def _find(self, url: str) -> _Target | None:
-        found = self._pages.find(url) or self._pages.find(without_session(url, self._params))
+        found = self._pages.find(url) or self._pages.find(strip_session_and_tracking(url, self._params))
         if found is None or not self.tree.exists(found[0]):
             return None
         path, page, own = found
@@ -144,17 +144,17 @@ class _Linker:
     def url_at(self, path: str) -> str | None:
         return self._url_at(path)
 
-    def place(self, target: _Target, fragment: str) -> str:
-        """The anchor in the target file that a fragment of the site means; empty where the top of the file is meant."""
+    def anchor_for(self, target: _Target, fragment: str) -> str:
+        """Return the anchor in the target file for a fragment of the site; empty for the top of the file."""
         name = fragment.partition(":~:")[0]
         for id in target.ids if name else ():
-            places = self._fragments[id]
-            if anchor := places.get(name) or places.get(unquote(name)):
+            headings = self._fragments[id]
+            if anchor := headings.get(name) or headings.get(unquote(name)):
                 return anchor
-        return self.named(target.path, unquote(name))
+        return self.similar_anchor(target.path, unquote(name))
 
-    def named(self, path: str, name: str) -> str:
-        """The anchor of that name, or nearly, in a file; empty if there is none."""
+    def similar_anchor(self, path: str, name: str) -> str:
+        """Return the anchor with that name, or a similar one, in a file; empty if there is none."""
         if not name:
             return ""
         there = self._anchors[path]
@@ -166,11 +166,11 @@ class _Linker:
 
 
 class _Relinker:
-    """The links of one file: what each was, and what it is from now on."""
+    """The links of one file: the original and the current destination of each."""
 
     def __init__(self, linker: _Linker, page: LinkedPage, digest: str) -> None:
-        self.led: list[tuple[str, str]] = []  # (destination now, destination on the site)
-        self.is_vague = False  # whether there are links of which nobody knows any more what they were
+        self.pairs: list[tuple[str, str]] = []  # (destination now, destination on the site)
+        self.is_vague = False  # True if the originals of some links are unknown
         self._linker = linker
         self._path = page.path
         self._itself = _Target(page.path, (page.id,))
@@ -181,74 +181,74 @@ class _Relinker:
                 self._was.setdefault(now, deque()).append(was)
 
     def change(self, destination: str) -> str | None:
-        """Where a link leads from now on."""
+        """Return the new destination of a link."""
         was = self._was.get(destination)
         if was:
-            return self._lead(was.popleft())
+            return self._relink(was.popleft())
         if not is_local(destination):
-            return self._lead(destination)
+            return self._relink(destination)
         path, _, fragment = destination.partition("#")
         if path:
             self.is_vague = True
             return self._find_again(path, fragment)
         if not fragment:
             return None
-        if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
+        if self._is_linked and self._linker.similar_anchor(self._path, unquote(fragment)) == unquote(fragment):
             self.is_vague = True
             return None
-        return self._lead(destination)
+        return self._relink(destination)
 
-    def _lead(self, original: str) -> str:
-        """To the file of a page, or to the site where there is none."""
+    def _relink(self, original: str) -> str:
+        """Return the path of the target's file, or the original URL if it has none."""
         if self._linker.links is Links.ABSOLUTE:
             return original
         url, _, fragment = original.partition("#")
         target = self._linker.find(url) if url else self._itself
         if target is None:
             return original
-        anchor = self._linker.place(target, fragment)
+        anchor = self._linker.anchor_for(target, fragment)
         if anchor and target.path == self._path:
             found = f"#{anchor}"
         else:
             found = relative_link(self._path, target.path) + (f"#{anchor}" if anchor else "")
         found = as_named(found)
-        self.led.append((found, original))
+        self.pairs.append((found, original))
         return found
 
     def _find_again(self, path: str, fragment: str) -> str | None:
-        """A link whose origin a lost state knew: by the page whose file it leads to, or as it is, if only to a file."""
+        """Relink a link whose original was lost with the state, by the page whose file it leads to."""
         there = linked_path(self._path, unquote(path))
         url = there and self._linker.url_at(there)
         if url:
-            return self._lead(f"{url}#{fragment}" if fragment else url)
+            return self._relink(f"{url}#{fragment}" if fragment else url)
         if not fragment or there is None or not self._linker.exists(there):
             return None
-        return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
+        return None if unquote(fragment) == self._linker.similar_anchor(there, unquote(fragment)) else path
 
 
-class _Shelf(Generic[K, V]):
-    """Collections of names as they were read last: as many as are of use, and not too much in all."""
+class _NameCache(Generic[K, V]):
+    """A cache of the most recently read name collections, limited by the total number of names."""
 
     def __init__(self, read: Callable[[K], V]) -> None:
         self._read = read
-        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._cached: OrderedDict[K, V] = OrderedDict()
         self._names = 0
 
     def __getitem__(self, key: K) -> V:
-        found = self._kept.get(key)
+        found = self._cached.get(key)
         if found is not None:
-            self._kept.move_to_end(key)
+            self._cached.move_to_end(key)
             return found
-        found = self._kept[key] = self._read(key)
+        found = self._cached[key] = self._read(key)
         self._names += len(found) + 1
-        while self._names > _KNOWN_NAMES and len(self._kept) > 1:
-            self._names -= len(self._kept.popitem(last=False)[1]) + 1
+        while self._names > _KNOWN_NAMES and len(self._cached) > 1:
+            self._names -= len(self._cached.popitem(last=False)[1]) + 1
         return found
 
 
-def pack_links(led: list[tuple[str, str]]) -> bytes:
-    """What the links of a file are, and were, as the state keeps it."""
-    return zlib.compress(orjson.dumps(led)) if led else b""
+def pack_links(pairs: list[tuple[str, str]]) -> bytes:
+    """Pack the current and original links of a file for the state."""
+    return zlib.compress(orjson.dumps(pairs)) if pairs else b""
 
 
 def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""robots.txt of every host a run meets: fetched once, parsed, applied.
+"""robots.txt of every host of a run: fetched once, parsed, applied.
 
-protego applies the rules; this module feeds it what counts by RFC 9309, and bounds what a hostile file can cost.
+protego applies the rules; this module passes it the relevant lines by RFC 9309, and limits the cost of a hostile file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Robots:
         self._rules = rules
         self._agent = agent
         self.sitemaps = sitemaps  # values of all Sitemap lines, as written, each once
-        self.trouble = ""  # why robots.txt is unavailable, in words, if that is why nothing is allowed
+        self.trouble = ""  # why robots.txt is unavailable, as text, if that is why nothing is allowed
         self.answered = True  # False if the host gave no answer at all
 
     @classmethod
@@ -124,7 +124,7 @@ def _sitemap_lines(body: bytes) -> tuple[str, ...]:
 
 
 class RobotsBook:
-    """The robots.txt of each host, fetched when first asked for."""
+    """The robots.txt of each host, fetched on first use."""
 
     def __init__(self, session: Session, scope: Scope) -> None:
         self._session = session
@@ -137,7 +137,7 @@ class RobotsBook:
         """The first of those URLs."""
 
     def within(self, scope: Scope) -> RobotsBook:
-        """Set the scope, once the run knows it."""
+        """Set the scope once it is resolved."""
         self._scope = scope
         return self
 
@@ -145,8 +145,8 @@ class RobotsBook:
         """Set the host's Crawl-delay, and count a URL that is fetched although it is disallowed."""
         rules = await self.rules(url, slot)
         self._set_delay(url, rules)
-        if not rules.trouble and not rules.allowed(url) and (known := hash(url)) not in self._disallowed:
-            self._disallowed.add(known)
+        if not rules.trouble and not rules.allowed(url) and (url_hash := hash(url)) not in self._disallowed:
+            self._disallowed.add(url_hash)
             if len(self.disallowed_urls) < _MAX_NAMED:
                 self.disallowed_urls.append(url)
 

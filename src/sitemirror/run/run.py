@@ -1,4 +1,4 @@
-"""Run one command over one site, phase by phase: start, open, discover, visit, settle, publish."""
+"""Run one command over one site, phase by phase: start, open, discover, visit, decide, publish."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, c
 from sitemirror.run.visit import Visitor
 from sitemirror.run.workspace import Workspace, in_thread, open_table, open_workspace
 from sitemirror.settings import SHAPING, setting_types
-from sitemirror.stopwatch import Phase as WatchPhase
+from sitemirror.stopwatch import Phase
 from sitemirror.store.database import RunInfo, peek
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
@@ -36,7 +36,7 @@ from sitemirror.store.paths import host_folder
 from sitemirror.store.queue import RunRules, drop_unlisted, fill_queue, resume_queue
 from sitemirror.store.reports import NOTHING, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
-from sitemirror.store.tables import Phase
+from sitemirror.store.tables import RunPhase
 from sitemirror.store.url_record import fetch_whole, forget_files
 from sitemirror.store.url_table import forget_gone_files, gone_files, live_files
 from sitemirror.text import counted
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 
 def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
-    """Report the mirror as its last manifest describes it: the run ended before the site answered."""
+    """Report the mirror as its last manifest describes it, for a run that ended before the site answered."""
     folder = session.settings.output / host_folder(start_url)
     manifest = folder / MANIFEST
     header = _header(manifest)
 
     def count(name: str) -> int:
-        return max(0, getattr(header, name)) if header else 0  # The file may be anybody's.
+        return max(0, getattr(header, name)) if header else 0  # The file may have any content.
 
     return MirrorReport(
         status=RunStatus.INTERRUPTED,
@@ -75,9 +75,9 @@ def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mir
     )
 
 
-def _pauses(noted: str | None) -> dict[str, Any]:
-    """The pauses that hosts asked for, as an earlier run noted them."""
-    found = json.loads(noted) if noted else {}
+def _pauses(stored: str | None) -> dict[str, Any]:
+    """Return the pauses that hosts asked for, as an earlier run stored them."""
+    found = json.loads(stored) if stored else {}
     return found if isinstance(found, dict) else {}
 
 
@@ -103,14 +103,14 @@ def _if_there(path: Path) -> str | None:
 
 
 async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
-    """The whole job. A run's failure is raised with the report of what was done attached.
+    """Run the whole command. A failure is raised with the report attached.
 
     A `mirror` goes by sitemaps to Markdown, a `crawl` by links to HTML, unless the settings say otherwise.
     """
     plan = plan_for(command, session.settings)
     robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
     obeys = plan.follows_links and plan.respect_robots
-    # Before anything is asked: the host may have wished to be left alone for a while, just before the last run ended.
+    # Before any request: a host may have asked for a pause just before the last run ended.
     session.pace.restore(_pauses(peek(session.settings.output / host_folder(start_url) / STATE, "host_pauses")))
     try:
         if obeys:
@@ -126,7 +126,7 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
         if plan.follows_links:
             check_start(arrival, session.settings, plan.command)
     except Stopped:
-        # Hardly ever needed.
+        # Rarely needed.
 
         return stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE, checkpoint_file=CHECKPOINT) as space:
@@ -146,7 +146,7 @@ class Mirror:
         self._space = space
         self._arrival = arrival
         if space.tree.exists(space.file(MIRROR_INDEX)):
-            # Whether or not this command asks for it: an index that nobody keeps tells of files that are not there.
+            # Also without --mirror-index: an outdated index would list missing files.
             plan = replace(plan, index=True)
         self._plan = plan
         if plan.command == "crawl":
@@ -168,7 +168,7 @@ class Mirror:
             session.pool.be_careful()
         self._listing = SitemapTable(space.state, self._run, self._rules)
         self._table, log = open_table(session, space, self._run)
-        self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
+        self._is_first = space.state.empty  # so that no row of an earlier run has to be read again
         self._counters = Counters()
         self._files = ProgressFiles(session, space, self._run, self._listing, self._counters)
         self._links = LinkTable(space.state, self._rules)
@@ -195,7 +195,7 @@ class Mirror:
         self._loop = CrawlLoop(session, plan, self._scope, space, self._table, visitor, self._counters, self._files)
 
     def _begin(self) -> tuple[RunInfo, bool]:
-        """Goes on with an unfinished run that was asked for the same, or begins a new one."""
+        """Resume an unfinished run of the same command, or begin a new one."""
         state, mode = self._space.state, self._plan.mode
         self._check_format()
         if self._plan.markdown and not self._settings.re_download_all:
@@ -213,7 +213,7 @@ class Mirror:
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
     def _check_format(self) -> None:
-        """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
+        """Refuse a folder with a mirror in another format: its files would be neither used nor accounted for."""
         state, format = self._space.state, self._plan.format
         before = state.fact("format")
         if before is None:
@@ -250,7 +250,7 @@ class Mirror:
             )
 
     async def run(self) -> MirrorReport:
-        """Runs to the end, whatever the end is, and publishes what there is then."""
+        """Run to the end, however it comes, and publish the result."""
         session = self._session
         session.emit(RunStarted(self._plan.command, self._arrival.asked, str(self._space.folder), self._resumed))
         if self._scope.folder != "/":
@@ -271,7 +271,7 @@ class Mirror:
         return report
 
     async def _work(self) -> None:
-        """Finds and visits all there is, and remembers who asks us to wait. If the state refuses either, both end."""
+        """Discover and visit, and store the pauses that hosts ask for. If the state fails, both end."""
         tasks = [asyncio.create_task(self._find_and_visit()), asyncio.create_task(self._remember_pace())]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -283,27 +283,27 @@ class Mirror:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find_and_visit(self) -> None:
-        self._session.watch.begin(WatchPhase.DISCOVERY)
+        self._session.watch.begin(Phase.DISCOVERY)
         await self._session.unless_stopped(self._discover())
-        self._session.watch.begin(WatchPhase.PAGES)
+        self._session.watch.begin(Phase.PAGES)
         await self._loop.run()
 
     async def _remember_pace(self) -> None:
-        """Writes down who asked us to wait, as soon as somebody does: a kill must not make us forget it."""
-        pace, state, kept = self._session.pace, self._space.state, self._session.pace.snapshot()
+        """Store the pauses that hosts ask for at once: a kill must not lose them."""
+        pace, state, stored = self._session.pace, self._space.state, self._session.pace.snapshot()
         while True:
             await asyncio.sleep(TICK)
             now = pace.snapshot()
-            if now != kept:
-                kept = now
+            if now != stored:
+                stored = now
                 state.set_facts(host_pauses=json.dumps(now))
                 if not self._run.discovered:
-                    self._listing.save()  # The books are not kept yet.
+                    self._listing.save()  # Nothing else commits before the first page.
 
     # --- discovery ---------------------------------------------------------------------------------------------
 
     async def _discover(self) -> None:
-        """Lists all that is to be visited. Done before the first page is fetched, so that the total is known."""
+        """List all URLs before the first page is fetched, so that the total is known."""
         state = self._space.state
         if not self._is_first:
             forget_gone_files(state.db, [(id, path) for id, path, _ in gone_files(state.db) if not self._has(path)])
@@ -313,24 +313,24 @@ class Mirror:
             elif not self._is_first:
                 resolve_aliases(db)
                 fill_queue(db, self._rules)
-        # What is to be brought up to date may have grown since the run was interrupted, perhaps long ago.
+        # The sitemaps may have grown since the run was interrupted, perhaps long ago.
         if not self._run.discovered or self._settings.renews:
             if self._plan.follows_links:
                 self._links.start(self._arrival.asked)
             else:
                 await self._read_sitemaps()
-            self._run = state.set_phase(self._run, Phase.VISITING)
+            self._run = state.set_phase(self._run, RunPhase.VISITING)
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
-        # Runs that renew look at every file themselves, but at none twice.
+        # Updates check every file themselves, but none twice.
         if not self._is_first and (self._resumed or not self._settings.renews):
             self._fetch_deleted()
         self._loop.look_ahead(NOTHING if self._is_first else StateReport(state).counts())
         if not self._settings.content_rate:
             due, most = self._counters.total - self._counters.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
-        self._files.write()  # Until now, `_progress.json` told of the run before.
+        self._files.write()  # Until here, `_progress.json` describes the previous run.
         repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
         self._session.emit(DiscoveryFinished(self._counters.total, self._counters.processed, repeats, outside))
 
@@ -338,29 +338,29 @@ class Mirror:
         return self._space.tree.exists(path)
 
     def _fetch_deleted(self) -> None:
-        """Queues saved pages whose files were deleted: no page counts that is not there."""
+        """Queue saved pages whose files were deleted: a page without a file does not count."""
         state, there, missing = self._space.state, set[int](), set[int]()
         for id, path, size in live_files(state.db):
             found = self._space.tree.file_size(path)
             if found is not None and found < min(size or 0, 1):
-                self._space.tree.remove(path)  # What is left of it must not stay if the page cannot be fetched.
+                self._space.tree.remove(path)  # Remnants must not stay if the page cannot be fetched.
                 found = None
             (missing if found is None else there).add(id)
         if missing:
             with state.transaction() as db:
                 forget_files(db, sorted(missing - there))
-                fetch_whole(db, sorted(missing & there))  # What is left of them stays if they cannot be fetched.
+                fetch_whole(db, sorted(missing & there))  # Their remnants stay if they cannot be fetched.
             count = counted(len(missing), "file")
             self._session.warn(f"{count} deleted or emptied since the last run; fetched again")
 
     def _warn_again(self) -> None:
-        """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""
+        """Repeat the warnings about sitemaps that were read before an interruption: they are still valid."""
         for row in self._listing.sitemaps():
             if row.error and row.id not in self._warned:
                 self._session.warn(f"sitemap {row.url}: {row.error}")
 
     async def _read_sitemaps(self) -> None:
-        from sitemirror.run.discovery import Discovery  # Following links does without its parsers.
+        from sitemirror.run.discovery import Discovery  # A crawl needs no sitemap parsers.
 
         self._listing.reopen()
         checkpoint = self._files.checkpoint
@@ -375,10 +375,10 @@ class Mirror:
     # --- the end -----------------------------------------------------------------------------------------------
 
     async def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
-        """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
-        from sitemirror.run.finish import End, publish  # Not before there is something to publish.
+        """Publish the result, also after an interruption, and as far as a full disk allows."""
+        from sitemirror.run.finish import End, publish  # Loaded when there is something to publish.
 
-        self._session.watch.begin(WatchPhase.PUBLISHING)
+        self._session.watch.begin(Phase.PUBLISHING)
         self._writer.warn_of_blanks()
         self._robots.warn()
         if status is RunStatus.OK:
@@ -398,7 +398,7 @@ class Mirror:
         outcome = await publish(end, status)
         try:
             await in_thread(partial(self._files.write_last, outcome.counts))
-        except OutputError as refusal:  # The disk is really full; the state knows all the same.
+        except OutputError as refusal:  # The disk is really full; the state has it all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.advice}")
         counts = outcome.counts
         elsewhere = self._failed_elsewhere() if counts.failed else 0
@@ -447,7 +447,7 @@ class Mirror:
             self._session.warn(f"{option} matched no URL{hint}")
 
     def _verdict(self, outcome: Published) -> tuple[RunStatus, SitemirrorError | None]:
-        """What a run has come to that came to its end: it may have failed all the same."""
+        """Return the status of a run that reached its end: it may have failed all the same."""
         counts = outcome.counts
         if outcome.manifest is None:
             hint = "see the warnings; then run the same command: nothing is fetched twice"
@@ -470,10 +470,10 @@ class Mirror:
         return report.unchecked(self._run.number, self._run.source, only_undated=settings.update)
 
     def _failed_elsewhere(self) -> int:
-        """Failures out of scope that were found from another start URL: this run leaves them, and says so."""
-        survey, refused = StateReport(self._space.state), self._scope.reason
-        sources = survey.failed_for_others(self._run.source)
-        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
+        """Warn about failures out of scope, found from another start URL: this run does not retry them."""
+        report, refused = StateReport(self._space.state), self._scope.reason
+        sources = report.failed_for_others(self._run.source)
+        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in report.failures()) if sources else 0
         if failed:
             names = dict(self._space.state.db.execute("SELECT id, url FROM start"))
             starts = " or ".join(names[source] for source in sources)

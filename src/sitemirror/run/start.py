@@ -180,7 +180,7 @@ def _sounds_like_sitemap(url: str, content_type: str) -> bool:
 
 
 def _folder(asked: str, url: str, is_sitemap: bool) -> str:
-    """Folder of the site that the run is about."""
+    """Return the folder of the site that the run is about."""
     if is_sitemap:
         return "/"
     folder, path = scope_folder(urls.parts(asked).path), urls.parts(url).path
@@ -229,7 +229,7 @@ _MAY_BE_TLS: Final = frozenset((Reason.CONNECTION_CLOSED, Reason.CONNECTION_RESE
 
 
 def unreachable(url: str, failure: Failed) -> Unreachable:
-    """The error for a host that does not answer, with a hint."""
+    """Make the error for a host that does not answer, with a hint."""
     is_tls, reason = url.startswith("https:"), failure.reason
     if is_tls and reason is Reason.CONNECTION_RESET:
         hint = "try again later; if it does not speak https there, give the address with http://"

@@ -1,4 +1,4 @@
-"""Visits one URL: asks for it, decides what the answer makes of it, and records that."""
+"""Visit one URL: request it, decide by the answer, and record the result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
-from sitemirror.frontier.freshness import Copy, Freshness, judge, judge_age
+from sitemirror.frontier.freshness import Copy, Freshness, judge, judge_age, parse_lastmod
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import ParamRules, without_session
+from sitemirror.frontier.traps import ParamRules, strip_session_and_tracking
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, format_reason
 from sitemirror.run.decide import (
@@ -33,7 +33,6 @@ from sitemirror.run.plan import Plan
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, unstamp
 from sitemirror.run.start import MAX_HOPS
-from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.stopwatch import Stage
 from sitemirror.store.queue import RunRules, check_page, name_links_of, redirect_to
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, Due, UrlState
@@ -51,11 +50,11 @@ _SKIPS: Final = MappingProxyType(
         **dict.fromkeys(REDIRECTED_OUT.values(), Answer.MOVED_OUT),
     }
 )
-"""Answers that the reasons of skips stand for, apart from the wrong type."""
+"""Answers for the reasons of skips, apart from the wrong type."""
 
 
 class UpdatePolicy:
-    """Decides if a run has to ask for a URL that an earlier one settled; counts dates that cannot be read."""
+    """Decides if a URL from an earlier run needs a request; counts dates that cannot be parsed."""
 
     def __init__(self, session: Session, plan: Plan, table: UrlTable, writer: PageWriter) -> None:
         self._session = session
@@ -66,19 +65,19 @@ class UpdatePolicy:
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
 
     def freshness(self, record: UrlRecord) -> Freshness:
-        """The request that a URL needs whose turn has come."""
+        """Return the kind of request that a URL needs."""
         settings, is_page = self._session.settings, record.state is UrlState.PAGE
         if record.state in (UrlState.QUEUED, UrlState.FAILED) or not settings.update or settings.re_download_all:
             return Freshness.FETCH
         is_duplicate = record.state is UrlState.ALIAS and record.reason == Reason.DUPLICATE
         is_restored = self._plan.html and is_page and record.kind == PAGE and record.text_hash is None
         if is_restored or self.lacks_links(record) or (record.fetched_at is None and (is_page or is_duplicate)):
-            return Freshness.FETCH  # Nobody knows what a restored page links to.
+            return Freshness.FETCH  # The links of a restored page are unknown.
         dates = [record.lastmod] if record.lastmod else []
         if is_page:
             dates += self._table.lastmods_of_aliases(record.id)
         if self._plan.follows_links or (record.reason == Reason.MOVED_TEMPORARILY and not is_page):
-            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
+            dates.clear()  # Of an earlier sitemap, since this run has read none, or of a page that was never saved.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -88,15 +87,15 @@ class UpdatePolicy:
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=record.validators)
         found = judge(copy, lastmods)
         if found is Freshness.FRESH and is_page and record.reason:
-            return Freshness.ASK if record.validators else Freshness.FETCH  # It could not be had last time.
-        # Where there are dates all the same, they are those of its other names.
+            return Freshness.ASK if record.validators else Freshness.FETCH  # It failed last time.
+        # Where there are dates all the same, they are those of its aliases.
         is_undated = not lastmods or (record.named and not record.lastmod)
         if found is not Freshness.FRESH or not is_undated:
             return found
         if record.validators:
             return Freshness.ASK
-        # Links and redirects carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to
-        # rely on of what led elsewhere, or was no page: it may be one by now.
+        # Links and redirects carry no dates, so a URL without validators is fetched. There is also no copy of a URL
+        # that redirected elsewhere or was no page: it may be one now.
         is_redirect = record.state is UrlState.ALIAS and not is_duplicate
         is_open = self._plan.follows_links or is_redirect or record.state is UrlState.SKIPPED or not record.named
         if is_open and not lastmods:
@@ -104,11 +103,11 @@ class UpdatePolicy:
         return judge_age(copy, self._session.clock.now(), settings.max_age)
 
     def lacks_links(self, record: UrlRecord) -> bool:
-        """True if this crawl has to read a page whose links nobody has read."""
+        """True if this crawl has to read a page whose links were never read."""
         return self._plan.follows_links and record.state is UrlState.PAGE and not record.links_known
 
     def warn_of_dates(self) -> None:
-        """Warns, once for the run, that pages were asked for because their dates cannot be read."""
+        """Warn once per run that pages were requested because their dates cannot be parsed."""
         if self._unread_date is not None:
             url, date = self._unread_date
             pages = counted(self._unread_dates, "page")
@@ -116,10 +115,10 @@ class UpdatePolicy:
 
 
 class Result(NamedTuple):
-    """How a visit ended."""
+    """The result of a visit."""
 
     new: bool = False  # a page that was not on disk before: it counts against --max-pages
-    found: int = 0  # URLs that are due since
+    found: int = 0  # number of URLs that became due
     skipped: bool = False
     failure: Failed | None = None
     will_retry: bool = False
@@ -127,7 +126,7 @@ class Result(NamedTuple):
 
 @dataclass(slots=True)
 class Visitor:
-    """Visits URLs for one run. Slots share it: between two awaits nothing else changes the state."""
+    """Visits URLs for one run. Slots share it: the state changes only at an await."""
 
     session: Session
     plan: Plan
@@ -140,18 +139,18 @@ class Visitor:
     follow: LinkPolicy
     placeholders: Placeholders
     has_gone: bool
-    """False if nothing was gone when the run began: nothing can come back."""
+    """False if nothing was gone when the run began, so nothing can come back."""
 
     async def visit(self, record: UrlRecord, freshness: Freshness, slot: Slot, *, retries: bool) -> Result:
-        """Asks for a URL and records what came of it. With `retries` a failure for the moment is tried again."""
+        """Request a URL and record the result. With `retries`, a transient failure is retried later."""
         record = self._if_there(record)
         ask = freshness is Freshness.ASK and (record.has_file or holding(record) is Holding.DUPLICATE)
         answer = await self._request(record, record.validators if ask else Validators(), slot)
         with self.session.watch.working(Stage.STATE):
-            return self._settle(self._if_there(self.table.load(record.id)), answer, retries=retries)
+            return self._record(self._if_there(self.table.load(record.id)), answer, retries=retries)
 
     def _if_there(self, record: UrlRecord) -> UrlRecord:
-        """The row of a URL. If somebody deleted the page's files, there is no copy to be kept."""
+        """Return the row of a URL, without its copy if the files were deleted."""
         if record.state is not UrlState.PAGE or not record.has_file:
             return record
         if any(path and self.writer.has(path) for path in (record.path, record.html_path)):
@@ -170,9 +169,9 @@ class Visitor:
         elif self.session.settings.respect_robots is None:
             await self.robots.note(record.url, slot)
             await slot.acquire()
-        return await self.fetcher.take(record, validators, slot)
+        return await self.fetcher.fetch(record, validators, slot)
 
-    def _settle(self, record: UrlRecord, answer: Outcome, *, retries: bool) -> Result:
+    def _record(self, record: UrlRecord, answer: Outcome, *, retries: bool) -> Result:
         self.writer.begin()
         settings = self.session.settings
         policy = Policy(self.rules.run, self.session.now(), retries=retries, replaces_all=settings.re_download_all)
@@ -200,13 +199,13 @@ class Visitor:
         decision = decide(record, Observation(Answer.SAME_TEXT if same else Answer.NEW_TEXT), policy)
         links, found = fetched.reading.links, 0
         if decision.links is LinkAction.REPLACE:
-            if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
+            if links is not None:  # Before the page counts as saved: later, its links would not be read.
                 found = self.follow.links(record, links)
             elif record.state is UrlState.PAGE and (self.plan.follows_links or self.plan.html):
                 self.follow.no_links(record.id)
         event = decision.event
         if event is ChangeKind.ADDED and record.state is UrlState.QUEUED and record.has_file:
-            event = ChangeKind.CHANGED  # Its file was deleted: it was counted when it was saved first.
+            event = ChangeKind.CHANGED  # Its file was deleted: it was counted when it was first saved.
         change = self._change(record, decision, policy, kind=PAGE if digest else ASSET)._replace(
             event=event, lines=(record.url,)
         )
@@ -226,7 +225,7 @@ class Visitor:
         return Result(new=event is ChangeKind.ADDED and fetched.is_page, found=found)
 
     def _read_again(self, id: int) -> None:
-        """Has a page fetched whole whose text only a lost state knew: what was an alias of it may be its duplicate."""
+        """Queue a page whose text a lost state knew, to be fetched whole: its alias may be a duplicate."""
         target = self.table.load(id)
         if target.state is UrlState.PAGE and target.text_hash is None and target.kind != ASSET:
             fetch_whole(self.table.db, [id])
@@ -273,7 +272,9 @@ class Visitor:
 
     def _redirected(self, record: UrlRecord, redirect: Redirect, policy: Policy) -> Result:
         params = ParamRules(self.session.settings.strip_params, self.session.settings.keep_params)
-        location = without_session(redirect.location, params) if self.plan.follows_links else redirect.location
+        location = (
+            strip_session_and_tracking(redirect.location, params) if self.plan.follows_links else redirect.location
+        )
         refused = self.scope.reason(location, is_needed=record.depth == 0)
         if refused:
             if refused is Reason.DOMAIN_LOCK:
@@ -322,7 +323,7 @@ class Visitor:
     # --- rows --------------------------------------------------------------------------------------------------
 
     def leave_out(self, record: UrlRecord, reason: Reason) -> None:
-        """The scope refused a URL when its turn came."""
+        """Record that the scope excludes a URL when its turn comes."""
         self.writer.begin()
         policy = Policy(self.rules.run, self.session.now())
         is_ours = record.start_id == self.rules.start or record.state is not UrlState.FAILED
@@ -334,7 +335,7 @@ class Visitor:
             self.leave(record)
 
     def leave(self, record: UrlRecord, *, is_checked: bool = True) -> None:
-        """Notes that this run does not ask for a URL, and keeps what it links to."""
+        """Record that this run does not request a URL, and keep its links."""
         self.writer.begin()
         if is_checked:
             self.table.mark_checked(record.id)
@@ -355,7 +356,7 @@ class Visitor:
         self.writer.count()
 
     def _keep_links(self, record: UrlRecord) -> None:
-        """Keeps the links of a page that was not read anew."""
+        """Keep the links of a page that was not read again."""
         if self.has_gone:
             name_links_of(self.table.db, self.rules, record.id)
         self.follow.come_nearer(record)
@@ -403,7 +404,7 @@ class Visitor:
         )
 
     def _missing_path(self, record: UrlRecord, decision: Decision) -> str | None:
-        """The one of a copy's two files that is not there."""
+        """Return the path of the missing one of a copy's two files."""
         if decision.state is not UrlState.PAGE or decision.reason is None:
             return None
         for path in (record.path, record.html_path):
@@ -416,7 +417,7 @@ class Visitor:
     # --- failures ----------------------------------------------------------------------------------------------
 
     def report_failure(self, record: UrlRecord, failure: Failed) -> str:
-        """Logs a failure that this run does not try again, by the names it is reported under; gives one of them."""
+        """Log a final failure under its reported names; return one of them."""
         reported: list[str] = []
         for name, text in self._names(record, failure):
             self.placeholders.log(name.id, name.url, text, self.session.now())
@@ -425,12 +426,12 @@ class Visitor:
         return reported[0]
 
     def put_off(self, record: UrlRecord, failure: Failed) -> None:
-        """Reports a failure that will be tried again."""
+        """Report a failure that will be retried."""
         for name, text in self._names(record, failure):
             self.session.emit(PageFailed(name.url, text, will_retry=True))
 
     def _names(self, record: UrlRecord, failure: Failed) -> Iterable[tuple[Any, str]]:
-        """What failed, with the reason for each: what is named, and copies whose pages have moved there."""
+        """Return the failed names with their reasons: named URLs, and copies of pages that moved there."""
         leading = self.table.leading_to(record.id)
         own = [each for each in leading if each.id == record.id]
         if own[0].is_copy:

@@ -35,7 +35,7 @@ from sitemirror.store import paths
 Note = Callable[[str], None]
 
 
-def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
+def locate(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     """Return the file of a URL, saved or not, or the URL of a mirror's file.
 
     `on_guess` gets a note if no manifest names the URL, or if it has no file.
@@ -201,7 +201,7 @@ class _Lookup:
 
 
 def _html_path(url: str) -> str:
-    """Return the preferred path in an HTML mirror, as far as the URL's extension tells a page from an asset."""
+    """Return the preferred path in an HTML mirror, as far as the URL's extension shows if it is a page."""
     kind, _ = mimetypes.guess_type(urls.parts(url).path)
     is_page = kind is None or kind in ("text/html", "application/xhtml+xml")
     return paths.page_path(url, ".html") if is_page else paths.asset_path(url)

@@ -1,4 +1,4 @@
-"""The run's folder: locked, its state opened or rebuilt, and left so that the next run can go on."""
+"""The run's folder: lock it, open or rebuild its state, and leave it so that a run can resume."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class Workspace:
 
     tree: Tree
     reserve: Tree
-    """The same folder without the disk guard, whose reserve is for this: to say where the run stands."""
+    """The same folder without the disk guard, whose reserve is for progress and reports."""
     home: str
-    authority: str  # the host as the site's URLs have it
+    authority: str  # the host as the site's URLs spell it
     state: State
     journal_tree: FileTree
     locks: ExitStack
     locked: set[str]
-    fresh_start: bool  # nothing is known of an unfinished run
+    fresh_start: bool  # no unfinished run is recorded
     was_killed: bool = False  # the last run, while the machine stayed up
-    lost_power: bool = False  # the machine may have gone down under the last run
+    lost_power: bool = False  # the machine may have gone down during the last run
     last_started: datetime | None = None  # when that run began
-    run: int = 0  # the run that writes here
+    run: int = 0  # the run that writes here now
     has_left: bool = False
     others: OtherHostLocks | None = None
 
@@ -65,7 +65,7 @@ class Workspace:
         return self.tree.root / self.home
 
     def lock(self, host_folder: str) -> None:
-        """A run locks every host folder it writes to, when it first does."""
+        """Lock a host folder. A run locks every folder when it first writes to it."""
         if host_folder not in self.locked:
             if self.others is None:
                 self.others = self.locks.enter_context(OtherHostLocks(self.tree.root))
@@ -75,7 +75,7 @@ class Workspace:
                 self._note_folders()
 
     def enter(self, run: RunInfo) -> None:
-        """Notes that a run writes here from now on, and where the machine stands."""
+        """Record that a run writes here from now on, and the boot id of the machine."""
         self.run = run.number
         self._note_folders()
 
@@ -86,13 +86,13 @@ class Workspace:
         )
 
     def note_end(self) -> None:
-        """Notes that nothing more is written."""
+        """Record that writing has ended."""
         if self.run and not self.has_left:
             self.has_left = True
             self.state.db.execute("UPDATE run SET boot_id = NULL, folders = '[]' WHERE id = ?", (self.run,))
 
     async def leave(self) -> None:
-        """Notes that nothing more is written, and closes the state. Other sites' runs go on while the disk takes it."""
+        """Record that writing has ended, and close the state in a thread: other sites' runs go on."""
         self.note_end()
         await asyncio.to_thread(self.state.close)
 
@@ -103,7 +103,7 @@ class Workspace:
 
 @contextmanager
 def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_file: str) -> Iterator[Workspace]:
-    """Takes the folder of a URL's host into use."""
+    """Open the folder of a URL's host."""
     home, settings = paths.host_folder(url), session.settings
     tree = Tree(settings.output, min_free_mb=settings.min_free_mb)
     tree.prepare()
@@ -134,7 +134,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             raise state.refusal(error) from error
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise  # our own mistake, not the file's
+                raise  # our own mistake, not a fault of the file
             state.db.close()
             _set_aside(tree, home, state_file)
             raise OutputError(
@@ -146,9 +146,9 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
 
 
 def _sweep(space: Workspace) -> None:
-    """Clears away the unfinished files of a run that was killed. Looking costs time, so only then."""
+    """Delete the unfinished files of a killed run. Searching costs time, so only after a kill."""
     row = space.state.db.execute("SELECT boot_id, folders, started_at FROM run ORDER BY id DESC LIMIT 1").fetchone()
-    if row is None:  # A new state, perhaps in the place of one that knew of a kill.
+    if row is None:  # A new state, perhaps in place of one that recorded a kill.
         space.tree.sweep_temporary(space.home)
         return
     booted, folders, started_at = row
@@ -163,7 +163,7 @@ def _sweep(space: Workspace) -> None:
 
 
 def _check(session: Session, tree: Tree, name: str) -> bool:
-    """Whether the checkpoint can be trusted. One that cannot is set aside, not thrown away."""
+    """Validate the checkpoint. An invalid one is set aside, not deleted."""
     if not tree.exists(name):
         return True
     try:
@@ -176,9 +176,9 @@ def _check(session: Session, tree: Tree, name: str) -> bool:
 
 
 def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tuple[State, bool]:
-    """The state, and whether it had to be made anew from the published files."""
+    """Open the state; True if it was rebuilt from the published files."""
     path = tree.root / home / state_file
-    if path.is_symlink():  # SQLite would follow it, and write its tables there.
+    if path.is_symlink():  # SQLite would follow it, and create its tables there.
         raise symlink_refused([home, state_file])
     try:
         state = State.open(path)
@@ -192,15 +192,15 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
         return state, False
     names = [each.name for each in path.parent.iterdir()]
     if not any(name in names for name in _REBUILT_FROM):
-        _tell_strangers(session, path.parent, names)
+        _warn_of_strangers(session, path.parent, names)
         return state, False
     from sitemirror.run.rebuild import rebuild  # A first run has nothing to rebuild.
 
     return state, rebuild(session.warn, state, tree, home)
 
 
-def _tell_strangers(session: Session, folder: Path, names: list[str]) -> None:
-    """Warns of other people's files where a mirror is to begin: a page's file may take their place."""
+def _warn_of_strangers(session: Session, folder: Path, names: list[str]) -> None:
+    """Warn of other people's files where a mirror begins: a page's file may replace them."""
     # Our own have names that no page can have.
     strangers = [name for name in names if not name.startswith(".") and keep_free(name) == name]
     if strangers:
@@ -211,7 +211,7 @@ def _tell_strangers(session: Session, folder: Path, names: list[str]) -> None:
 
 
 def _set_aside(tree: Tree, home: str, state_file: str) -> None:
-    """Keeps a state that cannot be used, in the place of one that was kept before."""
+    """Set aside an unusable state, replacing an earlier one."""
     for suffix in ("", "-wal", "-shm"):
         name = f"{home}/{state_file}{suffix}"
         if tree.exists(name):
@@ -221,7 +221,7 @@ def _set_aside(tree: Tree, home: str, state_file: str) -> None:
 
 def _trust(space: Workspace, processed: Iterator[str]) -> None:
     first = next(processed, None)
-    if first is not None:  # which is rare, and takes much of what rebuilding takes
+    if first is not None:  # rarely needed, and a large part of a rebuild's imports
         from sitemirror.run.rebuild import trust
         from sitemirror.store.restore import Restorer
 
@@ -229,7 +229,7 @@ def _trust(space: Workspace, processed: Iterator[str]) -> None:
 
 
 def open_table(session: Session, space: Workspace, run: RunInfo) -> tuple[UrlTable, ProcessedLog]:
-    """The rows of URLs and the log, after repairing what a kill or a power cut may have left."""
+    """Open the table of URLs and the log, after repairs for a kill or a power cut."""
     log = ProcessedLog(space.state, space.reserve, space.file(PROCESSED))
     space.locks.callback(log.close)
     with space.state.transaction():
@@ -247,7 +247,7 @@ def open_table(session: Session, space: Workspace, run: RunInfo) -> tuple[UrlTab
         there.add(page)
         if space.lost_power and sha256(data).digest() != digest:
             others.add(page)
-    # Of two files somebody may have deleted one, while the machine stayed up.
+    # One of two files may have been deleted while the machine stayed up.
     lost = lost if space.lost_power else lost - there
     with space.state.transaction() as db:
         forget_files(db, sorted(lost))
@@ -262,22 +262,22 @@ def open_table(session: Session, space: Workspace, run: RunInfo) -> tuple[UrlTab
 
 
 _OF_NOTHING: Final = sha256().digest()
-_COARSE: Final = 2.0  # seconds: FAT tells the time of a file no better
+_COARSE: Final = 2.0  # seconds: the resolution of mtimes on FAT
 
 
 def _written_since(space: Workspace, table: UrlTable) -> Iterator[tuple[int, int, str, bytes | None]]:
-    """After a power cut, files that are newer than the last run's beginning: the state may be older than they are."""
+    """List the files newer than the last run's start: the state may be older after a power cut."""
     if space.lost_power and space.last_started is not None:
         since = space.last_started.timestamp() - _COARSE
         yield from (file for file in table.durable_files() if (space.tree.mtime_seen(file[2]) or 0) >= since)
 
 
 AT_ONCE: Final = 1_000
-"""Files that are forced onto the disk at one time: their names are held in memory meanwhile."""
+"""Files synced in one call: their names are held in memory meanwhile."""
 
 
 async def force_to_disk(tree: Tree, table: UrlTable, watch: Stopwatch) -> None:
-    """Returns when all files that were written before are on the disk. What is written meanwhile has to wait."""
+    """Force all files written so far to disk. Later writes wait."""
     after, last = -1, table.last_not_durable()
     while after < last and (files := table.not_yet_durable(after, AT_ONCE)):
         after = files[-1][0]
@@ -288,7 +288,7 @@ async def force_to_disk(tree: Tree, table: UrlTable, watch: Stopwatch) -> None:
 
 @asynccontextmanager
 async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> AsyncIterator[Draft]:
-    """A draft to write to in one go. When the block ends, a thread forces it onto the disk."""
+    """Return a draft to write in one go. When the block ends, a thread forces it to disk."""
     with watch.working(Stage.PUBLISHING), ExitStack() as files:
         yield files.enter_context(draft)
         complete = files.pop_all()
@@ -297,13 +297,13 @@ async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> Asy
 
 
 async def in_thread(call: Callable[[], None]) -> None:
-    """Calls it in a thread, while other sites' runs go on. Cancelled, it waits: the folder's lock goes with the run."""
+    """Call it in a thread. If cancelled, wait for it: the folder's lock ends with the run."""
     ending = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         await asyncio.shield(ending)
     except asyncio.CancelledError:
         while not ending.done():
-            with suppress(asyncio.CancelledError):  # Being cancelled twice makes it no faster.
+            with suppress(asyncio.CancelledError):  # A second cancellation does not make it faster.
                 await asyncio.wait([ending])
-        ending.exception()  # The run is told as cancelled, whatever came of this.
+        ending.exception()  # The run counts as cancelled, whatever the result.
         raise

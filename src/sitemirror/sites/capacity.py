@@ -1,4 +1,4 @@
-"""Bound the sites that run at once by connections and by the files that a process may open."""
+"""Limit the sites that run at once by connections and by the files that a process may open."""
 
 from __future__ import annotations
 

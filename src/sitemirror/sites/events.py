@@ -12,8 +12,8 @@ _NOTHING: Final = Progress(processed=0, total=0, saved=0, failed=0, skipped=0, r
 class CombinedEvents:
     """The sums over all sites. Only differences are added: there may be hundreds of sites."""
 
-    def __init__(self, tell: Listener, sites: int) -> None:
-        self.tell = tell
+    def __init__(self, emit: Listener, sites: int) -> None:
+        self.emit = emit
         self.started = 0
         self.sum = _NOTHING
         self.before = 0  # pages that earlier runs had done
@@ -22,7 +22,7 @@ class CombinedEvents:
         self.under_way: dict[SiteEvents, float | None] = {}
         """Sites whose size is known, with their estimates of the time left."""
         self._eta: float | None = None
-        self._told = 0
+        self._since_eta = 0
 
     def change(self, before: Progress, now: Progress) -> None:
         """Replace the last progress of a site by a new one."""
@@ -40,12 +40,12 @@ class CombinedEvents:
     @property
     def progress(self) -> Progress:
         """The progress of all sites. They run at once, so the slowest decides when all are done."""
-        self._told += 1
-        if self._told >= len(self.under_way):  # The more there are, the less one page changes.
-            self._told = 0
+        self._since_eta += 1
+        if self._since_eta >= len(self.under_way):  # The more there are, the less one page changes.
+            self._since_eta = 0
             etas = [eta for eta in self.under_way.values() if eta is not None]
-            nobody_knows = self.unknown or len(etas) < len(self.under_way)
-            self._eta = None if nobody_knows else max(etas, default=None)
+            is_unknown = self.unknown or len(etas) < len(self.under_way)
+            self._eta = None if is_unknown else max(etas, default=None)
         return self.sum if self._eta is None else self.sum._replace(eta_sec=self._eta)
 
 
@@ -66,25 +66,25 @@ class SiteEvents:
         match event:
             case PageStarted(url, number, _):
                 self._start(number)
-                combined.tell(PageStarted(url, combined.started, max(combined.sum.total, combined.started)))
+                combined.emit(PageStarted(url, combined.started, max(combined.sum.total, combined.started)))
             case Progress():
                 self._change(event)
-                combined.tell(combined.progress)
+                combined.emit(combined.progress)
             case DiscoveryFinished(total, done):
                 self._know()
                 self._start(done)
                 self._change(_NOTHING._replace(total=total, processed=done))
                 combined.before += done
-                combined.tell(DiscoveryFinished(combined.sum.total, combined.before))
+                combined.emit(DiscoveryFinished(combined.sum.total, combined.before))
             case Warned(message):
-                combined.tell(Warned(f"{self._url}: {message}"))
+                combined.emit(Warned(f"{self._url}: {message}"))
             case RunStarted(folder=folder):
                 self.folder = folder
-                combined.tell(event)
+                combined.emit(event)
             case RunFinished():
                 pass  # Emitted once, for all of them.
             case _:
-                combined.tell(event)
+                combined.emit(event)
 
     def end(self) -> None:
         """End a site: it adds to no rate and no ETA any more."""

@@ -19,7 +19,7 @@ COMMANDS: Final = ("mirror", "crawl")
 
 _DEPTHS: Final = (f"*/{MANIFEST}", f"*/*/{MANIFEST}")
 _ROWS_TO_TRY: Final = 1_000
-"""Pages that are looked at for the host of a mirror: those of other hosts may come first."""
+"""Pages that are searched for the host of a mirror: those of other hosts may come first."""
 
 
 class RememberedMirror(NamedTuple):

@@ -24,8 +24,8 @@ class Browser:
             return None
         *above, name = rel.split("/")
         try:
-            with self._folders.find(above) as place:
-                return kind_of(place.stat(name))
+            with self._folders.find(above) as parent:
+                return kind_of(parent.stat(name))
         except OutputError:
             return Kind.LINK
         except (OSError, ValueError):
@@ -36,20 +36,20 @@ class Browser:
         if not is_contained(rel):
             raise OutputError("is no path inside the folder")
         *above, name = rel.split("/")
-        with self._folders.find(above) as place:
+        with self._folders.find(above) as parent:
             try:
-                return os.fdopen(place.open(name, READ), "rb")
+                return os.fdopen(parent.open(name, READ), "rb")
             except NotAFile as error:
                 raise OutputError(f"is {error.kind.value}") from None
 
     def walk(self, under: str) -> Iterator[tuple[str, Kind]]:
-        """Every entry below the folder `under` except folders. Unreadable folders are left out."""
+        """List every entry below the folder `under` except folders. Unreadable folders are left out."""
         waiting = [under]
         while waiting:
             folder = waiting.pop()
             try:
-                with self._folders.find(folder.split("/")) as place:
-                    entries = place.entries()
+                with self._folders.find(folder.split("/")) as parent:
+                    entries = parent.entries()
             except (OSError, OutputError):
                 continue
             for name, kind in entries:

@@ -1,4 +1,4 @@
-"""Many numbers of 64 bits in little memory: a million take ten megabytes, where a set takes a hundred."""
+"""Bulk insertion of listed URLs into the state, and a compact set of hashes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _NONE: Final = array("Q")
 
 
 class Fingerprints:
-    """Hashes of what was seen. With a million in it, a million lookups give a wrong yes once in 10 million runs."""
+    """A compact set of 64-bit hashes: 10 MB for a million, where a `set` takes 100.
+
+    False positives are as likely as collisions: a million lookups in a million hashes give one in 10 million runs.
+    """
 
     def __init__(self, values: Iterable[int]) -> None:
         parts: defaultdict[int, array[int]] = defaultdict(lambda: array("Q"))
@@ -42,13 +45,13 @@ _NO: Final = Due.NO.value
 _NOW: Final = Due.NOW.value
 
 _FEW: Final = 2_000
-"""URLs that are sooner looked up one by one than an index is dropped and made again."""
+"""Number of URLs for which single lookups are faster than dropping and creating the index."""
 
 _BYTES: Final = 8 << 20
-"""For the bits: of a million URLs, one in 130 waits without need."""
+"""Size of the bit array: of a million URLs, one in 130 is a false positive."""
 
-# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. A run that leaves it
-# out does not answer for it: when nobody lists it any more, that is for those to say who fetched it, and failed.
+# A URL that is listed again keeps its state, unless it has no page and this run excludes it. Failures of another
+# start URL are left to its own runs, which report and retry them.
 _LEFT_OUT: Final = (
     f"state NOT IN ({UrlState.PAGE}, {UrlState.ALIAS}) AND excluded.state = {UrlState.EXCLUDED}"
     f" AND NOT (state = {UrlState.FAILED} AND gone_since IS NULL AND start_id != excluded.start_id)"
@@ -75,8 +78,8 @@ WHERE url.listed_run IS NOT excluded.listed_run
 """
 
 
-class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
-    """One URL as a sitemap gives it, with the scope's word on it: `reason` is None when it may be fetched."""
+class Listed(NamedTuple):  # A tuple: created a million times, in a third of a frozen dataclass's time.
+    """One URL of a sitemap with the scope's decision: `reason` is None if it may be fetched."""
 
     url: str
     lastmod: str | None = None
@@ -94,12 +97,12 @@ class BulkInsert:
         self._rules = rules
         self._meet_again = meet_again(rules)
         self._begun = False
-        self._few: int | None = None  # URLs that an empty state has been given, while they are few
-        self._bits: mmap | None = None  # only while an empty state is filled with many
+        self._few: int | None = None  # number of URLs in a state that was empty, while they are few
+        self._bits: mmap | None = None  # only while a state that was empty gets many
         self._next = 1
 
     def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
-        """Lists URLs; says how many of them this run had listed already, as far as is known yet."""
+        """List URLs; return how many of them this run had listed already, as far as known yet."""
         found, lastmods, priorities, alternates, reasons, details = zip(*entries, strict=True)
         states = [_EXCLUDED if reason else _QUEUED for reason in reasons]
         return self._add(
@@ -119,7 +122,7 @@ class BulkInsert:
     def add_plain(
         self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
     ) -> int:
-        """The same for URLs that may all be fetched, and of which no more is known."""
+        """List URLs in scope that have no alternates."""
         constants = self._same_for_all(sitemap) | {"state": _QUEUED, "queue": _NOW}
         return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
 
@@ -135,7 +138,7 @@ class BulkInsert:
             self._few += len(keys)
             if self._few > _FEW:
                 self._drop_index()
-        # A bytearray is bound as it is; for bytes, sqlite3 looks for an adapter each time.
+        # A bytearray is bound directly; for bytes, sqlite3 searches for an adapter each time.
         columns = {"key": list(map(bytearray, keys)), **columns}
         if self._bits is not None:
             self._fill(self._bits, keys, constants, columns)
@@ -150,7 +153,7 @@ class BulkInsert:
         self._few = 0 if self._db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None else None
 
     def _drop_index(self) -> None:
-        """From now on a bit tells of each key whether it is new."""
+        """Drop the index of keys: from now on, a bit array tells new keys from possible repeats."""
         self._few = None
         self._bits = mmap(-1, _BYTES)
         _doubtful(self._bits, [key for (key,) in self._db.execute("SELECT key FROM url")])
@@ -162,7 +165,7 @@ class BulkInsert:
     def _fill(
         self, bits: mmap, keys: list[bytes], constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]
     ) -> None:
-        """Every URL gets its place in the order of discovery now, also where it is not known yet whether it is new."""
+        """Insert new URLs, and set possible repeats aside. Both get their ids in the order of discovery now."""
         columns = {"id": range(self._next, self._next + len(keys)), **columns}
         rows = list(zip(*columns.values(), strict=True))
         self._next += len(keys)
@@ -173,23 +176,26 @@ class BulkInsert:
                 del rows[at]
         self._db.executemany(_insertion("url", constants, columns), rows)
 
-    def settle(self) -> None:
-        """Makes the index, if this state was filled without."""
+    def finish(self) -> None:
+        """Create the index if this state was filled without it."""
         if self._bits is not None:
             self._bits = None
-            settle(self._db)
+            complete_bulk_insert(self._db)
             self._db.execute(f"PRAGMA cache_size={CACHE}")
         self._begun = False
 
 
 def meet_again(rules: RunRules) -> str:
-    """What happens to a URL that is listed again. The run is part of the text: values are bound for each row."""
+    """Return the SQL for a URL that is listed again.
+
+    The run's values are literals in it: bound values would cost time for each row.
+    """
     text = _MEET_AGAIN.replace(":run", str(rules.run))
     return text.replace(":renews", str(int(rules.renews))).replace(":by_links", str(int(rules.by_links)))
 
 
-def settle(db: sqlite3.Connection) -> None:
-    """Makes the index of keys if it is missing, and looks up the URLs that waited for it."""
+def complete_bulk_insert(db: sqlite3.Connection) -> None:
+    """Create the index of keys if it is missing, and insert the URLs that were set aside."""
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None:
         return
     if not db.in_transaction:
@@ -199,9 +205,9 @@ def settle(db: sqlite3.Connection) -> None:
         "id, key, url, state, queue, start_id, named, listed_run, sitemap_id, lastmod, priority, alternates,"
         " reason, detail"
     )
-    # Only a state that was empty is filled without the index: all rows are of one run, which has visited none of them.
+    # Only an empty state is filled without the index: all rows are of one run, which has visited none of them.
     again = meet_again(RunRules(run=0, start=0, by_links=False, renews=False))
-    # What an unfinished reading listed is known, but listed no more.
+    # URLs of an unfinished sitemap are known, but not listed any more.
     db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM intake WHERE listed_run IS NULL ORDER BY id")
     db.execute("DELETE FROM intake WHERE listed_run IS NULL")
     db.execute("CREATE INDEX intake_sitemap ON intake (sitemap_id)")
@@ -221,7 +227,7 @@ def settle(db: sqlite3.Connection) -> None:
 
 
 def _doubtful(bits: mmap, keys: list[bytes]) -> list[int]:
-    """Which of the keys may have come before. Of the others it is certain that they have not."""
+    """Return the positions of keys that may be repeats, and mark all others as present."""
     found = []
     for number, mark in enumerate(memoryview(b"".join(keys)).cast("I")[::4]):
         at, bit = mark >> 3 & _BYTES - 1, 1 << (mark & 7)
@@ -234,7 +240,7 @@ def _doubtful(bits: mmap, keys: list[bytes]) -> list[int]:
 
 
 def _insertion(table: str, constants: Mapping[str, int], columns: Iterable[str]) -> str:
-    """What is the same for all rows stands in the statement: every value that is bound costs as much as a column."""
+    """Return the SQL to insert rows. Values common to all rows are literals: binding them costs time."""
     names = [*constants, *columns]
     values = [*map(str, constants.values()), *("?" for _ in columns)]
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(values)})"

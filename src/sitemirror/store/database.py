@@ -1,4 +1,4 @@
-"""The working state: every URL ever seen and what became of it, in SQLite. One writer; a kill loses no committed row.
+"""The state of a mirror in SQLite: every URL and its result. A kill loses no committed row.
 
 `UrlTable` writes it in small batches, `StateReport` reads it for publishing; this module opens it and knows the run.
 """
@@ -17,37 +17,37 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.bulk_insert import settle
+from sitemirror.store.bulk_insert import complete_bulk_insert
 from sitemirror.store.migrate import OLD_VERSIONS, migrate
-from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, Phase
+from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, RunPhase
 
 
 class StateUnusable(Exception):
-    """The file is not a state this program can read. The caller sets it aside and rebuilds."""
+    """The file is not a state that this program can read. The caller sets it aside and rebuilds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One run over a site. While it is unfinished the same command goes on with it."""
+    """One run over a site. The same command resumes it until it is finished."""
 
     number: int
     source_url: str
     source: int  # the row of the start URL
-    mode: str  # what was asked for ("sitemap:markdown", "links:html:update", "list"): another mode begins another run
-    scope: str  # fingerprint of the settings that decide what is in scope
+    mode: str  # the command ("sitemap:markdown", "links:html:update", "list"): another mode begins another run
+    scope: str  # fingerprint of the settings that define the scope
     started_at: str
     uuid: str
-    phase: Phase = Phase.DISCOVERING
+    phase: RunPhase = RunPhase.DISCOVERING
 
     @property
     def discovered(self) -> bool:
         """True if all sitemaps were read."""
-        return self.phase is not Phase.DISCOVERING
+        return self.phase is not RunPhase.DISCOVERING
 
     @property
     def finished(self) -> bool:
         """True if everything was visited and decided."""
-        return self.phase is Phase.FINISHED
+        return self.phase is RunPhase.FINISHED
 
     @property
     def by_links(self) -> bool:
@@ -55,7 +55,7 @@ class RunInfo:
         return self.mode.startswith("links")
 
 
-# The disk's fault and not the file's: a good state must not be put aside for it. A quota that is used up is IOERR.
+# A fault of the disk, not of the file: a good state must not be set aside for it. An exceeded quota is IOERR.
 _DISK_REFUSES: Final = (
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_CANTOPEN,
@@ -66,21 +66,21 @@ _DISK_REFUSES: Final = (
 
 
 def peek(path: Path, fact: str) -> Any:
-    """A fact of a mirror whose state is not opened yet, or is another's; None where there is none."""
+    """Read a fact of a mirror whose state is not open; None if there is none."""
     try:
         if path.is_symlink() or not path.is_file():
             return None
-        # Of a state that was closed in good order nothing is left beside it, and looking must not leave anything.
+        # A state that was closed properly has no files beside it, and reading must not create any.
         closed = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{closed}", uri=True)) as db:
             return db.execute(f"SELECT {fact} FROM mirror").fetchone()[0]
-    except (OSError, sqlite3.Error, TypeError):  # Whoever opens it will say what is wrong with it.
+    except (OSError, sqlite3.Error, TypeError):  # Opening it will report the fault.
         return None
 
 
 @cache
 def _empty() -> sqlite3.Connection:
-    """A state with nothing in it. A copy of it takes less than half of what making the tables takes."""
+    """Return an empty state as bytes. A copy takes less than half the time of creating the tables."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
     atexit.register(db.close)
@@ -93,12 +93,12 @@ class State:
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
         self.db = db
-        self._folded = -1  # changes that are in the file itself
+        self._folded = -1  # value of `total_changes` when the log was last folded
         self._folding = RLock()
 
     @classmethod
     def open(cls, path: Path) -> State:
-        """Opens or creates the state at `path`; raises `StateUnusable` for a damaged or foreign file."""
+        """Open or create the state at `path`. Raises `StateUnusable` for a damaged or foreign file."""
         try:
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.OperationalError as error:
@@ -109,7 +109,7 @@ class State:
             if version == 0:
                 if db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
                     raise StateUnusable("a database of something else")
-                # Waiting for the disk six times to make empty tables safe: a power cut now costs nothing but them.
+                # No sync for six commits of empty tables: a power cut would lose nothing else.
                 db.execute("PRAGMA synchronous=OFF")
             db.execute("PRAGMA journal_mode=WAL")
             db.execute(f"PRAGMA cache_size={CACHE}")
@@ -121,10 +121,10 @@ class State:
             elif version != VERSION:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("PRAGMA synchronous=NORMAL")
-            db.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")  # All are there.
+            db.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")  # All of them exist.
             db.execute("SELECT format FROM mirror").fetchone()
             db.execute("SELECT max(id) FROM url").fetchone()
-            settle(db)
+            complete_bulk_insert(db)
         except sqlite3.OperationalError as error:
             db.close()
             if error.sqlite_errorcode & 0xFF in _DISK_REFUSES:
@@ -139,15 +139,15 @@ class State:
         return cls(path, db)
 
     def close(self) -> None:
-        """Leaves nothing open. What was written last is folded into the file."""
-        with self._folding:  # A run that is cancelled comes here while a thread may still be at it.
+        """Close the state. The write-ahead log is folded into the file."""
+        with self._folding:  # A cancelled run comes here while a thread may still use the state.
             self.fold()
             self.db.close()
 
     def fold(self) -> None:
-        """Folds the write-ahead log into the file, so that a finished mirror is one state file and no more.
+        """Fold the write-ahead log into the file, so that the state of a finished mirror is one file.
 
-        Waits for the disk. May run in a thread while nobody else uses the state.
+        Waits for the disk. May run in a thread while nothing else uses the state.
         """
         with self._folding:
             try:
@@ -157,11 +157,11 @@ class State:
                 self.db.execute("PRAGMA optimize")
                 self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._folded = self.db.total_changes
-            except sqlite3.Error:  # A full disk must not hide the error that brought us here; and it may be closed.
+            except sqlite3.Error:  # A full disk must not hide the original error; and the state may be closed.
                 pass
 
     def refusal(self, error: sqlite3.OperationalError) -> OutputError:
-        """What the disk did to the state in the middle of a run, with the next step. What was committed is safe."""
+        """Make the error for a disk fault during a run, with the next step. Committed rows are safe."""
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
             return DiskFull(
                 f"Insufficient disk space: the disk is full, {self.path.name} was not written",
@@ -171,7 +171,7 @@ class State:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; joins a batch that is already open."""
+        """Commit all or nothing; joins an open batch."""
         if self.db.in_transaction:
             yield self.db
             return
@@ -184,31 +184,31 @@ class State:
         self.db.execute("COMMIT")
 
     def begin(self) -> None:
-        """Begins a batch, unless one is open. What is written from then on lasts once it is committed."""
+        """Begin a batch, unless one is open."""
         if not self.db.in_transaction:
             self.db.execute("BEGIN")
 
     def commit(self) -> None:
-        """Makes the batch last, if there is one."""
+        """Commit the batch, if there is one."""
         if self.db.in_transaction:
             self.db.execute("COMMIT")
 
     def number(self, query: str, values: Sequence[object] = ()) -> int:
-        """The answer to a query that counts."""
+        """Return the result of a query that counts."""
         return int(self.db.execute(query, values).fetchone()[0])
 
     # --- the mirror and its runs -------------------------------------------------------------------------------
 
     def fact(self, name: str) -> Any:
-        """A column of the mirror's row."""
+        """Return a column of the mirror's row."""
         return self.db.execute(f"SELECT {name} FROM mirror").fetchone()[0]
 
     def set_facts(self, **facts: object) -> None:
-        """Changes columns of the mirror's row."""
+        """Change columns of the mirror's row."""
         self.db.execute(f"UPDATE mirror SET {', '.join(f'{name} = ?' for name in facts)}", tuple(facts.values()))
 
     def last_run(self) -> RunInfo | None:
-        """The run that began last."""
+        """Return the run that began last."""
         row = self.db.execute(
             "SELECT run.id, start.url, start_id, mode, scope, started_at, uuid, phase FROM run"
             " JOIN start ON start.id = start_id ORDER BY run.id DESC LIMIT 1"
@@ -216,10 +216,10 @@ class State:
         if row is None:
             return None
         number, url, start, mode, scope, started_at, uuid, phase = row
-        return RunInfo(number, url, start, mode, scope, started_at, uuid, Phase(phase))
+        return RunInfo(number, url, start, mode, scope, started_at, uuid, RunPhase(phase))
 
     def begin_run(self, *, source_url: str, mode: str, scope: str, started_at: str) -> RunInfo:
-        """A new run, with a number of its own."""
+        """Begin a run with a number of its own."""
         with self.transaction() as db:
             db.execute("INSERT OR IGNORE INTO start (url) VALUES (?)", (source_url,))
             db.execute("DELETE FROM sitemap")
@@ -233,14 +233,14 @@ class State:
         assert run is not None
         return run
 
-    def set_phase(self, run: RunInfo, phase: Phase, at: str | None = None) -> RunInfo:
-        """Notes how far a run has come, and when it was finished."""
+    def set_phase(self, run: RunInfo, phase: RunPhase, at: str | None = None) -> RunInfo:
+        """Record the run's phase, and when it was finished."""
         self.db.execute("UPDATE run SET phase = ?, finished_at = ? WHERE id = ?", (phase, at, run.number))
         return replace(run, phase=phase)
 
     @property
     def has_aliases(self) -> bool:
-        """True if a URL leads to another. Of a site where none does, much need not be asked."""
+        """True if any alias exists. Without aliases, many queries can be skipped."""
         return self.db.execute("SELECT 1 FROM url WHERE target_id IS NOT NULL LIMIT 1").fetchone() is not None
 
     @property

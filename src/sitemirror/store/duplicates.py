@@ -1,6 +1,6 @@
-"""Decides before publishing which pages are one page under many URLs: twins and canonicals with equal Markdown.
+"""Decide which pages are duplicates: www twins and canonicals with equal Markdown.
 
-Pages whose content differs are all kept, whatever their canonical says: a site that points every canonical at its
+Pages with different content are all saved, whatever their canonical says: a site that points every canonical at its
 home page loses nothing.
 """
 
@@ -16,7 +16,7 @@ from sitemirror.store.tables import UrlState
 
 
 class Candidate(NamedTuple):
-    """A page that shares its Markdown with another."""
+    """A page with the same Markdown as another one."""
 
     id: int
     url: str
@@ -27,14 +27,14 @@ class Candidate(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """`losers` are other names of `winner`."""
+    """`losers` become aliases of `winner`."""
 
     winner: Candidate
     losers: tuple[Candidate, ...]
 
 
 def strays(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """(url, canonical) of pages that call another page their canonical although it says something else."""
+    """Return (url, canonical) of pages that name another page as canonical but have different content."""
     is_page = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
     rows = db.execute(
         "SELECT url.id, url.url, page.canonical, page.text_hash FROM page JOIN url ON url.id = page.url_id"
@@ -52,7 +52,7 @@ def strays(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def merges(equal: list[Candidate]) -> Iterator[Merge]:
-    """Which of these pages with equal Markdown are one page. Pure, and independent of their order."""
+    """Return the merges among pages with equal Markdown. Pure, and independent of their order."""
     leader: dict[str, str] = {}
 
     def find(name: str) -> str:

@@ -1,7 +1,7 @@
-"""The end of a run: all that depends on more than one URL, decided once, over all rows.
+"""The end of a run: everything that depends on more than one URL, decided once, over all rows.
 
-`decide_end` is for complete runs, in one transaction. What it decides about files is announced in the journal. An
-interrupted run only resolves its aliases: as long as something is queued, one more answer could change the rest.
+`decide_end` is for complete runs, in one transaction. It announces its file operations in the journal. An interrupted
+run only resolves its aliases: while something is queued, one more answer could change the rest.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from sitemirror.store.path_allocation import settle_paths
 from sitemirror.store.tables import ASSET, MAX_ALIAS_HOPS, PASSES_LINKS, ChangeKind, Due, GoneCause, UrlState
 
 MISSES: Final = 2
-"""Updates in a row that have to get 404 before a page counts as gone."""
+"""Consecutive updates with a 404 after which a page counts as gone."""
 
 _DAY: Final = 86_400
 
 
 class RunEnd(NamedTuple):
-    """A complete run, as far as its end depends on it."""
+    """The facts about a complete run that its end depends on."""
 
     run: int
     start: int
     by_links: bool
-    root: int | None  # the row that a crawl begins at
-    follows_requisites: bool  # a run by sitemaps that saves what pages need
-    finds_gone: bool  # it asked for all that it found named
+    root: int | None  # the row of a crawl's start URL
+    follows_requisites: bool  # a run by sitemaps that saves requisites
+    finds_gone: bool  # it requested all URLs that it found named
     now: str
-    reads_all: bool = True  # all that names URLs was read
+    reads_all: bool = True  # all sitemaps, or all links, were read
 
 
 def decide_end(db: sqlite3.Connection, end: RunEnd, is_blocked: Callable[[str], bool] = lambda _: False) -> None:
-    """Decides what became of all URLs. Belongs in one transaction; the journal is executed after it."""
+    """Decide the final state of all URLs. Call it in one transaction; the journal is executed after it."""
     fail_loops(db, end)
     become_aliases(db, end)
     mark_not_found(db, end)
@@ -68,14 +68,14 @@ _IS_LEAVING: Final = f"({_IS_ALIAS} OR url.state = {UrlState.PAGE} AND url.reaso
 
 
 def resolve_aliases(db: sqlite3.Connection) -> None:
-    """Finds where each alias ends. One that leads round in a circle has no end."""
+    """Resolve each alias to the end of its chain. A loop has no end."""
     was_gone = db.execute("SELECT url_id FROM alias WHERE was_gone").fetchall()
     db.execute("DELETE FROM alias")
     db.execute(f"INSERT INTO alias (url_id, page_id, hops) {_CHAINS.format(leads=_IS_ALIAS)}")
     db.executemany("UPDATE alias SET was_gone = 1 WHERE url_id = ?", was_gone)
 
 
-# Redirects that lead round in a circle by way of copies whose pages have moved.
+# Loops by way of copies of moved pages.
 _CIRCLE: Final = f"""
 WITH RECURSIVE hop (id, at, n) AS (
   SELECT id, target_id, 1 FROM url WHERE {_IS_ALIAS} AND named
@@ -88,7 +88,7 @@ SELECT id FROM hop WHERE at = id
 
 
 def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Makes failures of named aliases without an end. The steps between them are nobody's business."""
+    """Turn named aliases without an end into failures. The URLs between them are not reported."""
     resolve_aliases(db)
     failed = db.execute(
         f"UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,"
@@ -101,7 +101,7 @@ def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
 
 
 def end_pending_moves(db: sqlite3.Connection) -> None:
-    """Gives copies of moved pages the reason of their chain's end: a circle, or a redirect that is temporary."""
+    """Set the reason of copies of moved pages by the end of their chain: a loop, or a temporary redirect."""
     chains = _CHAINS.format(leads=_IS_LEAVING)
     moved = f"state = {UrlState.PAGE} AND reason = {Reason.MOVED}"
     ends = {
@@ -118,7 +118,7 @@ def end_pending_moves(db: sqlite3.Connection) -> None:
 
 
 def explain_copies(db: sqlite3.Connection) -> None:
-    """Notes with each copy of a page that has moved what came of the URL that it moved to."""
+    """Set the result of the redirect's target as the detail of each copy of a moved page."""
     chains = _CHAINS.format(leads=_IS_LEAVING)
     rows = db.execute(
         f"WITH chain (id, at, n) AS ({chains}) SELECT chain.id, url.url, url.reason, url.detail FROM chain"
@@ -132,7 +132,7 @@ def explain_copies(db: sqlite3.Connection) -> None:
 
 
 def become_aliases(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Makes aliases of pages that have moved, if they lead to a page that is up to date. A circle of copies stays."""
+    """Turn moved pages into aliases if their chain ends at an up-to-date page. A loop of copies stays."""
     moved = db.execute(
         f"WITH chain (id, at, n) AS ({_CHAINS.format(leads=_IS_LEAVING)})"
         f" SELECT chain.id FROM chain JOIN url ON url.id = chain.at JOIN url AS copy ON copy.id = chain.id"
@@ -153,7 +153,7 @@ def become_aliases(db: sqlite3.Connection, end: RunEnd) -> None:
 
 
 def _drop_files(db: sqlite3.Connection, end: RunEnd, id: int, event: ChangeKind) -> None:
-    """A page becomes another name of another one: its files go."""
+    """Delete the files of a page that becomes an alias."""
     _add_event(db, end, event, "url.id = ?", (id,))
     for (path,) in db.execute("SELECT path FROM file WHERE url_id = ? ORDER BY path", (id,)).fetchall():
         announce_delete(db, path)
@@ -161,7 +161,7 @@ def _drop_files(db: sqlite3.Connection, end: RunEnd, id: int, event: ChangeKind)
 
 
 def _add_event(db: sqlite3.Connection, end: RunEnd, event: ChangeKind, where: str, values: Any) -> None:
-    """Notes a change of pages, instead of what this run noted of them before."""
+    """Record a page's change, replacing this run's earlier event for it."""
     db.execute(
         "INSERT INTO change (run_id, url_id, kind, old_sha256, old_text_hash, old_path)"
         f" SELECT {end.run}, url.id, {int(event)}, file.sha256, page.text_hash, file.path"
@@ -176,7 +176,7 @@ def _add_event(db: sqlite3.Connection, end: RunEnd, event: ChangeKind, where: st
 
 
 def mark_not_found(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Marks pages as gone that two updates in a row, at least a day apart, got 404 for."""
+    """Mark pages as gone that answered 404 in two consecutive updates, at least a day apart."""
     which = (
         f"url.state = {UrlState.PAGE} AND url.misses >= {MISSES} AND url.gone_cause IS NOT {GoneCause.NOT_FOUND}"
         f" AND url.gone_cause IS NOT {GoneCause.REMOVED}"
@@ -190,7 +190,7 @@ def mark_not_found(db: sqlite3.Connection, end: RunEnd) -> None:
 
 
 def reach(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Notes what links reach, and in a crawl how deep it is: level by level, redirects and requisites at no cost."""
+    """Mark the URLs that links reach, with their depth in a crawl. Redirects and requisites add none."""
     if not end.by_links and not end.follows_requisites:
         return
     db.execute("CREATE TEMP TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY, depth INTEGER NOT NULL, step INTEGER)")
@@ -231,7 +231,7 @@ def reach(db: sqlite3.Connection, end: RunEnd) -> None:
         depth += 1
     if end.by_links:
         db.execute("UPDATE url SET depth = found.depth FROM temp.reached AS found WHERE found.id = url.id")
-    # What only redirects lead to is there because of them.
+    # URLs that only redirects lead to depend on them.
     db.execute(
         f"UPDATE url SET reached_run = :run WHERE (:by_links OR listed_run IS NOT :run) AND (id = :root OR id IN ("
         f" SELECT to_.id {source} JOIN {links} AND {needed if not end.by_links else '1'}))",
@@ -240,7 +240,7 @@ def reach(db: sqlite3.Connection, end: RunEnd) -> None:
 
 
 def _has_unread_pages(db: sqlite3.Connection, end: RunEnd) -> bool:
-    """True if links reach a page whose own links nobody has read: nobody knows what it names."""
+    """True if links reach a page whose own links were never read: the URLs named there are unknown."""
     found = db.execute(
         f"SELECT 1 FROM url JOIN page ON page.url_id = url.id WHERE url.state = {UrlState.PAGE}"
         f" AND url.reached_run = ? AND page.links_known = 0 AND url.kind IS NOT {ASSET} LIMIT 1",
@@ -249,7 +249,7 @@ def _has_unread_pages(db: sqlite3.Connection, end: RunEnd) -> bool:
     return found is not None
 
 
-# By the last complete run of each kind for its start URL. Another start URL's rows are for its own runs to judge.
+# By the last complete run of each kind for its start URL. Rows of another start URL are left to its own runs.
 _IS_NAMED: Final = """
 (url.start_id != :start AND url.named AND url.gone_since IS NULL
   OR url.start_id = :start AND (url.listed_run IS NOT NULL AND url.listed_run IS :listing
@@ -263,7 +263,7 @@ WITH RECURSIVE way (id) AS (
 )
 SELECT id FROM way
 """
-# A page's other names stay its names, or are gone with it.
+# A page's aliases remain aliases, or become gone with it.
 _NAMES_A_PAGE: Final = f"""
 (url.state = {UrlState.ALIAS} AND EXISTS (SELECT 1 FROM alias JOIN url AS e ON e.id = alias.page_id
   WHERE alias.url_id = url.id AND e.state = {UrlState.PAGE}))
@@ -271,7 +271,7 @@ _NAMES_A_PAGE: Final = f"""
 
 
 def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Marks as gone what is neither listed nor reached by the last complete run of each kind. Files stay."""
+    """Mark URLs as gone that the last complete run of each kind neither listed nor reached."""
     listing, crawl = db.execute("SELECT listing_run, crawl_run FROM start WHERE id = ?", (end.start,)).fetchone()
     values = {"now": end.now, "start": end.start, "listing": listing, "crawl": crawl}
     db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
@@ -281,7 +281,7 @@ def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
         f"url.start_id = :start AND url.gone_since IS NULL AND NOT {_IS_NAMED}"
         f" AND url.id NOT IN (SELECT id FROM temp.led_to) AND NOT {_NAMES_A_PAGE}"
     )
-    if end.follows_requisites:  # A link that this run does not follow is one, whatever came of it when it was listed.
+    if end.follows_requisites:  # A link that this run does not follow counts, whatever its listing gave.
         db.execute(
             f"UPDATE url SET state = {UrlState.EXCLUDED}, reason = {Reason.NOT_FOLLOWED}, detail = NULL,"
             f" transient = NULL, queue = {Due.NO}, reached_run = :run WHERE {which}"
@@ -293,7 +293,7 @@ def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
     db.execute(
         f"UPDATE url SET gone_since = :now, gone_cause = {GoneCause.UNNAMED}, queue = {Due.NO} WHERE {which}", values
     )
-    # It is there because something leads to it, and nobody gives a date for it any more.
+    # It exists because of a redirect to it, and has no date any more.
     db.execute(
         "UPDATE url SET named = 0, lastmod = NULL"
         f" WHERE start_id = :start AND named AND gone_since IS NULL AND NOT {_IS_NAMED}",
@@ -310,7 +310,7 @@ url.gone_since IS NULL AND page.text_hash IS NOT NULL AND (url.state = {UrlState
 
 
 def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
-    """Makes aliases of pages with equal text that are related: one page under several URLs."""
+    """Turn related pages with equal text into aliases of one of them."""
     texts = db.execute(
         f"SELECT text_hash FROM page JOIN url ON url.id = page.url_id WHERE {_COMPARED}"
         " GROUP BY text_hash HAVING count(*) > 1 ORDER BY min(url.url)"
@@ -325,7 +325,7 @@ def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
         ).fetchall()
         for merge in merges([Candidate(r[0], r[1], r[2], r[3], bool(r[4]), bool(r[5])) for r in rows]):
             if merge.winner.is_twin:
-                continue  # Their page has a reason to be left alone: it could not be checked.
+                continue  # Their page has a reason not to be merged: it could not be checked.
             for loser in merge.losers:
                 if not loser.is_twin:
                     _drop_files(db, end, loser.id, ChangeKind.MOVED)

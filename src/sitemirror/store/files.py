@@ -30,7 +30,7 @@ from sitemirror.store.safe_folders import (
     Folders,
     Kind,
     NotAFile,
-    Place,
+    OpenFolder,
     folders_of,
     is_contained,
     is_link,
@@ -51,7 +51,7 @@ _UTIME_NO_FOLLOW: Final = os.utime in os.supports_follow_symlinks
 
 _BLOCK: Final = 64 * 1024
 _DRAFT_BUFFER: Final = 256 * 1024
-_FEW: Final = 16  # Up to so many files are synced one by one, without waiting for what other programs have written.
+_FEW: Final = 16  # Up to so many files are synced one by one, without waiting for files of other programs.
 
 
 def _names_of(rel: str) -> list[str]:
@@ -64,10 +64,10 @@ def _names_of(rel: str) -> list[str]:
     return rel.split("/")
 
 
-def _open(place: Place, names: list[str], flags: int) -> int:
-    """Open the regular file `names[-1]` in `place`; the other names are for the message."""
+def _open(parent: OpenFolder, names: list[str], flags: int) -> int:
+    """Open the regular file `names[-1]` in `parent`; the other names are for the message."""
     try:
-        return place.open(names[-1], flags)
+        return parent.open(names[-1], flags)
     except NotAFile as error:
         if error.kind is Kind.LINK:
             raise symlink_refused(names) from None
@@ -84,18 +84,18 @@ def _write_all(fd: int, data: bytes | bytearray) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _replace(place: Place, temporary: str, name: str) -> str:
+def _replace(parent: OpenFolder, temporary: str, name: str) -> str:
     """Rename a finished file to `name`, replacing what has that name."""
-    os.replace(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
+    os.replace(parent.at(temporary), parent.at(name), src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
     return name
 
 
-def _put_beside(place: Place, temporary: str, name: str) -> str:
+def _put_beside(parent: OpenFolder, temporary: str, name: str) -> str:
     """Rename a finished file to the first free name of `a.md`, `a-2.md`, `a-3.md` …; return it."""
     stem, dot, extension = name.rpartition(".")
     for number in count(2):
         try:
-            _put_new(place, temporary, name)
+            _put_new(parent, temporary, name)
         except FileExistsError:
             name = f"{stem}-{number}{dot}{extension}"
         else:
@@ -103,33 +103,33 @@ def _put_beside(place: Place, temporary: str, name: str) -> str:
     return name
 
 
-def _put_new(place: Place, temporary: str, name: str) -> None:
+def _put_new(parent: OpenFolder, temporary: str, name: str) -> None:
     # Link instead of looking first: another process may take the name between the two.
     try:
-        os.link(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
+        os.link(parent.at(temporary), parent.at(name), src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
     except FileExistsError:
         raise
     except OSError:  # FAT has no hard links.
-        os.close(os.open(place.at(name), _NEW, 0o666, dir_fd=place.fd))
-        _replace(place, temporary, name)
+        os.close(os.open(parent.at(name), _NEW, 0o666, dir_fd=parent.fd))
+        _replace(parent, temporary, name)
     else:
-        _discard(place, temporary)
+        _discard(parent, temporary)
 
 
-def _discard(place: Place, name: str) -> None:
+def _discard(parent: OpenFolder, name: str) -> None:
     """Remove a file if it exists."""
     with suppress(FileNotFoundError):
-        os.unlink(place.at(name), dir_fd=place.fd)
+        os.unlink(parent.at(name), dir_fd=parent.fd)
 
 
 class Draft:
     """An unfinished file, invisible under its own name until it is complete."""
 
-    def __init__(self, fd: int, below: str, rel: str, place: Place, guard: DiskGuard) -> None:
+    def __init__(self, fd: int, below: str, rel: str, parent: OpenFolder, guard: DiskGuard) -> None:
         self._fd = fd
         self._below = below
         self.rel = rel  # its final path
-        self._place = place
+        self._parent = parent
         self._guard = guard
         self._pending = bytearray()
 
@@ -141,7 +141,7 @@ class Draft:
 
     def flush(self) -> None:
         with refusals_of(self._below + self.rel):
-            self._guard.check(self._place.handle)
+            self._guard.check(self._parent.handle)
             _write_all(self._fd, self._pending)
         self._pending.clear()
 
@@ -149,10 +149,10 @@ class Draft:
 class LineLog:
     """An append-only file of lines. Opening it cuts off a last line that a crash has torn."""
 
-    def __init__(self, fd: int, shown: str, place: Place, guard: DiskGuard, opened: ExitStack) -> None:
+    def __init__(self, fd: int, shown: str, parent: OpenFolder, guard: DiskGuard, opened: ExitStack) -> None:
         self._fd = fd
         self._shown = shown
-        self._place = place
+        self._parent = parent
         self._guard = guard
         self.size = _cut_torn_line(fd)
         self._opened = opened.pop_all()  # Last: until then the caller closes them.
@@ -162,7 +162,7 @@ class LineLog:
         if not lines.endswith(b"\n"):
             raise ValueError("a line ends with a newline")
         with refusals_of(self._shown):
-            self._guard.check(self._place.handle)
+            self._guard.check(self._parent.handle)
             try:
                 _write_all(self._fd, lines)
             except OSError:
@@ -269,15 +269,15 @@ class Tree:
 
     @contextmanager
     def _draft(
-        self, rel: str, put: Callable[[Place, str, str], str], step: str, *, sync: bool = False
+        self, rel: str, put: Callable[[OpenFolder, str, str], str], step: str, *, sync: bool = False
     ) -> Iterator[Draft]:
         *above, name = _names_of(rel)
-        with refusals_of(self._below + rel), self._folders.make(above) as place:
-            self._guard.check(place.handle)
-            fd, temporary = self._new(place)
+        with refusals_of(self._below + rel), self._folders.make(above) as parent:
+            self._guard.check(parent.handle)
+            fd, temporary = self._new(parent)
             try:
                 try:
-                    draft = Draft(fd, self._below, rel, place, self._guard)
+                    draft = Draft(fd, self._below, rel, parent, self._guard)
                     yield draft
                     draft.flush()
                     if sync:
@@ -285,20 +285,20 @@ class Tree:
                 finally:
                     os.close(fd)
                 failpoint.reached(f"{step}-written")
-                draft.rel = "/".join((*above, put(place, temporary, name)))
+                draft.rel = "/".join((*above, put(parent, temporary, name)))
                 failpoint.reached(f"{step}-renamed")
             except BaseException:
-                _discard(place, temporary)
+                _discard(parent, temporary)
                 raise
 
     def log(self, rel: str) -> LineLog:
         """Open the log at `rel` for appending; a torn last line is cut off."""
         names = _names_of(rel)
         with refusals_of(self._below + rel), ExitStack() as opened:
-            place = opened.enter_context(self._folders.make(names[:-1]))
-            fd = _open(place, names, _APPEND)
+            parent = opened.enter_context(self._folders.make(names[:-1]))
+            fd = _open(parent, names, _APPEND)
             opened.callback(os.close, fd)
-            return LineLog(fd, self._below + rel, place, self._guard, opened)
+            return LineLog(fd, self._below + rel, parent, self._guard, opened)
 
     def append(self, rel: str, lines: bytes) -> None:
         """Append whole lines to the log at `rel`."""
@@ -309,8 +309,8 @@ class Tree:
         """`lstat` of the file or folder `rel`; `None` for nothing and for a symlink."""
         *above, name = _names_of(rel)
         try:
-            with self._folders.find(above) as place:
-                found = place.stat(name)
+            with self._folders.find(above) as parent:
+                found = parent.stat(name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -344,7 +344,7 @@ class Tree:
         """The file's bytes."""
         names = _names_of(rel)
         try:
-            with self._folders.find(names[:-1]) as place, os.fdopen(_open(place, names, READ), "rb") as file:
+            with self._folders.find(names[:-1]) as parent, os.fdopen(_open(parent, names, READ), "rb") as file:
                 return file.read()
         except OSError as error:
             raise OutputError(
@@ -355,11 +355,11 @@ class Tree:
         """Set the file's times, in seconds since 1970."""
         *above, name = _names_of(rel)
         times = (timestamp, timestamp)
-        with refusals_of(self._below + rel), self._folders.find(above) as place:
+        with refusals_of(self._below + rel), self._folders.find(above) as parent:
             if _UTIME_NO_FOLLOW:
-                os.utime(place.at(name), times, dir_fd=place.fd, follow_symlinks=False)
+                os.utime(parent.at(name), times, dir_fd=parent.fd, follow_symlinks=False)
             else:
-                os.utime(place.at(name), times, dir_fd=place.fd)
+                os.utime(parent.at(name), times, dir_fd=parent.fd)
 
     def rename(self, old: str, new: str) -> None:
         """Move a file within the tree to a free path, and remove the folders this empties."""
@@ -385,8 +385,8 @@ class Tree:
         """Remove the file, if it exists, and the folders this empties; never the root."""
         *above, name = _names_of(rel)
         try:
-            with self._folders.find(above) as place:
-                _discard(place, name)
+            with self._folders.find(above) as parent:
+                _discard(parent, name)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -397,8 +397,8 @@ class Tree:
         """Remove the folder and those above it as long as they are empty."""
         for depth in range(len(names), 0, -1):
             try:
-                with self._folders.find(names[: depth - 1]) as place:
-                    os.rmdir(place.at(names[depth - 1]), dir_fd=place.fd)
+                with self._folders.find(names[: depth - 1]) as parent:
+                    os.rmdir(parent.at(names[depth - 1]), dir_fd=parent.fd)
             except (OSError, OutputError):
                 return
 
@@ -421,8 +421,8 @@ class Tree:
                 continue
             names = _names_of(rel)
             folders.update(tuple(names[:depth]) for depth in range(len(names)))
-            with refusals_of(self._below + rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as place:
-                fd = _open(place, names, _SYNC)
+            with refusals_of(self._below + rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as parent:
+                fd = _open(parent, names, _SYNC)
                 try:
                     os.fsync(fd)
                     found.add(rel)
@@ -430,9 +430,9 @@ class Tree:
                     os.close(fd)
         for folder in sorted(folders, key=len, reverse=True):
             shown = self._below + "/".join(folder)
-            with refusals_of(shown), suppress(FileNotFoundError), self._folders.find(folder) as place:
-                if place.fd is not None:
-                    os.fsync(place.fd)
+            with refusals_of(shown), suppress(FileNotFoundError), self._folders.find(folder) as parent:
+                if parent.fd is not None:
+                    os.fsync(parent.fd)
         return found
 
     def _others_sync(self) -> bool:
@@ -459,11 +459,11 @@ class Tree:
         while waiting:
             names = waiting.pop()
             try:
-                with self._folders.find(names) as place:
-                    entries = place.entries()
+                with self._folders.find(names) as parent:
+                    entries = parent.entries()
                     ours = [name for name, kind in entries if kind is not Kind.FOLDER and TEMPORARY.fullmatch(name)]
                     for name in ours:
-                        _discard(place, name)
+                        _discard(parent, name)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -472,7 +472,7 @@ class Tree:
             removed += len(ours)
         return removed
 
-    def _new(self, place: Place) -> tuple[int, str]:
-        """Create a temporary file in `place`; return its descriptor and name."""
+    def _new(self, parent: OpenFolder) -> tuple[int, str]:
+        """Create a temporary file in `parent`; return its descriptor and name."""
         name = f".sitemirror {self._token}{next(self._numbers):08x}.tmp"
-        return os.open(place.at(name), _NEW, 0o666, dir_fd=place.fd), name
+        return os.open(parent.at(name), _NEW, 0o666, dir_fd=parent.fd), name

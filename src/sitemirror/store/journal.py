@@ -1,12 +1,12 @@
-"""One journal of file operations: announced in a commit, then done, then struck out in the next commit.
+"""The journal of file operations: announced in a commit, executed, then struck out in the next commit.
 
-What a kill leaves between is finished by `recover` when the state is opened next. Every operation may be done twice:
+After a kill, `recover` finishes them when the state is opened next. Every operation is idempotent:
 
-- WRITE: the file is replaced as a whole, then the rows that tell of it are written.
+- WRITE: the file is replaced as a whole, then its rows are written.
 - DELETE and LEAVE come before ARRIVE, with a commit between. Nothing arrives at a path from which a file has yet to
-  leave, so a file that is where it comes from has not moved yet, and one that is not, has.
+  leave, so a file at its old path has not moved yet, and one that is not there has.
 
-The rows of DELETE, LEAVE and ARRIVE are written in the commit that announces them: nobody reads them before `recover`.
+The rows of DELETE, LEAVE and ARRIVE are written in the commit that announces them: nothing reads them before `recover`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Protocol
 from sitemirror import failpoint
 from sitemirror.store.files import Tree
 from sitemirror.store.tables import Op
-from sitemirror.store.url_record import FileRow, RowChange, apply_change, fetch_whole
+from sitemirror.store.url_record import FileRecord, RowChange, apply_change, fetch_whole
 
 
 class FileTree(Protocol):
     """The files that the journal works on."""
 
     def exists(self, path: str) -> bool:
-        """True if there is such a file."""
+        """True if the file exists."""
 
     def digest(self, path: str) -> bytes | None:
-        """The sha256 of a file; None if it is missing."""
+        """Return the sha256 of a file; None if it is missing."""
 
     def rename(self, old: str, new: str) -> None:
-        """Moves a file, over another if there is one."""
+        """Move a file, replacing another one."""
 
     def remove(self, path: str) -> None:
-        """Removes a file, if it is there."""
+        """Remove a file, if it exists."""
 
 
 class JournalTree:
@@ -46,15 +46,15 @@ class JournalTree:
         self._tree = tree
 
     def exists(self, path: str) -> bool:
-        """True if there is such a file."""
+        """True if the file exists."""
         return self._tree.exists(path)
 
     def digest(self, path: str) -> bytes | None:
-        """The sha256 of a file; None if it is missing."""
+        """Return the sha256 of a file; None if it is missing."""
         return sha256(self._tree.read(path)).digest() if self._tree.exists(path) else None
 
     def rename(self, old: str, new: str) -> None:
-        """Moves a file, over another if there is one."""
+        """Move a file, replacing another one."""
         there, moved = self._tree.stat(new), self._tree.stat(old)
         # Where case does not count, `A.md` meets itself.
         if there is not None and moved is not None and not os.path.samestat(there, moved):
@@ -62,19 +62,19 @@ class JournalTree:
         self._tree.rename(old, new)
 
     def remove(self, path: str) -> None:
-        """Removes a file, if it is there."""
+        """Remove a file, if it exists."""
         self._tree.remove(path)
 
 
 def announce_write(db: sqlite3.Connection, change: RowChange) -> None:
-    """Notes the files that are about to be written, and the rows that hold once all of them are there."""
+    """Announce files that are about to be written, and the rows to write when all of them exist."""
     *others, last = [file for file in change.files if file.is_written]
     for file in others:
         _add_write(db, file, None)
     _add_write(db, last, change.dump())
 
 
-def _add_write(db: sqlite3.Connection, file: FileRow, row: str | None) -> None:
+def _add_write(db: sqlite3.Connection, file: FileRecord, row: str | None) -> None:
     assert file.sha256 is not None
     db.execute(
         "INSERT INTO journal (op, path, sha256, row) VALUES (?, ?, ?, ?)",
@@ -83,31 +83,31 @@ def _add_write(db: sqlite3.Connection, file: FileRow, row: str | None) -> None:
 
 
 def finish_writes(db: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-    """Writes the rows of files that are in place. Belongs in one transaction."""
+    """Write the rows of files that are in place. Call it in a transaction."""
     for change in changes:
         apply_change(db, change)
     db.execute(f"DELETE FROM journal WHERE op = {Op.WRITE}")
 
 
 def strike_out(db: sqlite3.Connection, change: RowChange) -> None:
-    """Forgets the announcement of a write that was done."""
+    """Strike out the announcement of a finished write."""
     written = ((file.path,) for file in change.files if file.is_written)
     db.executemany(f"DELETE FROM journal WHERE op = {Op.WRITE} AND path = ?", written)
 
 
 def announce_delete(db: sqlite3.Connection, path: str) -> None:
-    """Notes that a file is to go."""
+    """Announce the deletion of a file."""
     db.execute("INSERT INTO journal (op, path) VALUES (?, ?)", (Op.DELETE, path))
 
 
 def announce_rename(db: sqlite3.Connection, op: Op, old: str, new: str) -> None:
-    """Notes that a file is to move: `LEAVE` to a path of its own, or then `ARRIVE` at one that is free by now."""
+    """Announce a move: `LEAVE` to a path of its own, or `ARRIVE` at a path that others have left."""
     db.execute("INSERT INTO journal (op, path, new_path) VALUES (?, ?, ?)", (op, old, new))
 
 
 def execute(db: sqlite3.Connection, tree: FileTree) -> None:
-    """Does what is announced, apart from writes. Begins and ends its own transactions."""
-    assert not db.in_transaction  # A kill would forget what was announced, but not what was done.
+    """Execute what is announced, except for writes. Begins and ends its own transactions."""
+    assert not db.in_transaction  # A kill would undo the announcement, but not the operation.
     for stage in ((Op.DELETE, Op.LEAVE), (Op.ARRIVE,)):
         marks = ", ".join(str(int(op)) for op in stage)
         entries = db.execute(f"SELECT path, new_path FROM journal WHERE op IN ({marks}) ORDER BY op, id").fetchall()
@@ -124,7 +124,7 @@ def execute(db: sqlite3.Connection, tree: FileTree) -> None:
 
 
 def recover(db: sqlite3.Connection, tree: FileTree) -> None:
-    """Finishes or undoes what a kill left."""
+    """Finish or undo what a kill interrupted."""
     _recover_writes(db, tree)
     execute(db, tree)
 
@@ -152,7 +152,7 @@ def _recover_writes(db: sqlite3.Connection, tree: FileTree) -> None:
 
 
 def _undo_write(db: sqlite3.Connection, tree: FileTree, path: str) -> None:
-    """A file whose page is not complete: deleted if it is nobody's, fetched again if its row tells of other bytes."""
+    """Undo an incomplete write. A file without a row is deleted; one with another hash is fetched again."""
     found = tree.digest(path)
     owner = db.execute("SELECT url_id, sha256 FROM file WHERE path = ?", (path,)).fetchone()
     if owner is None:

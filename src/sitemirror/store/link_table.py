@@ -1,4 +1,4 @@
-"""Who links to whom, and what the links found that nobody had seen."""
+"""The links between URLs, and the URLs that links have found."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sitemirror.store.queue import RunRules, link_url, queue_again
 from sitemirror.store.tables import ASSET, PAGE, Due, UrlState
 
 
-class Linked(NamedTuple):
-    """A link as the frontier judged it: `cause` is None when it may be fetched."""
+class JudgedLink(NamedTuple):
+    """A link with the frontier's decision: `cause` is None if it may be fetched."""
 
     url: str
     attribute: int  # 0 href, 1 src
     requisite: bool
     depth: int
     chain: int
-    kind: int  # PAGE or ASSET: what it probably is
+    kind: int  # PAGE or ASSET: its probable kind
     cause: Cause | None = None
-    is_final: bool = False  # whether the cause holds for this URL whoever links to it
+    is_final: bool = False  # True if the cause holds for this URL whichever page links to it
 
 
 class Undecided(NamedTuple):
@@ -49,9 +49,9 @@ ORDER BY id
 """
 
 MET: Final = 50_000
-"""URLs whose rows are remembered: pages of one site link to the same ones again and again."""
+"""URLs whose rows are cached: pages of one site link to the same ones again and again."""
 
-# The pages that led to a page, nearest first, and how far back.
+# The ancestors of a page by links, nearest first, and their distance.
 _UP = """
 WITH RECURSIVE up (id, n) AS (
   SELECT found_on_id, 1 FROM url WHERE id = :id AND found_on_id IS NOT NULL
@@ -62,7 +62,7 @@ WITH RECURSIVE up (id, n) AS (
 
 
 class Met(NamedTuple):
-    """A URL that this run has met before, and that may be fetched, or that this run will never fetch."""
+    """A URL that this run has met before, and that may be fetched, or never will be by this run."""
 
     id: int
     depth: int
@@ -70,37 +70,37 @@ class Met(NamedTuple):
 
 
 class LinkTable:
-    """Writes links as pages are read, within the batch that is open."""
+    """Writes links as pages are read, within the open batch."""
 
     def __init__(self, state: State, rules: RunRules) -> None:
         self._state = state
         self._db = state.db
         self._rules = rules
         self._met: dict[str, Met] = {}
-        self._db.execute("DROP INDEX IF EXISTS link_in")  # Made anew when it is asked: that takes less than to keep it.
+        self._db.execute("DROP INDEX IF EXISTS link_in")  # Created again on demand: that is faster than maintaining it.
 
     def start(self, url: str) -> None:
-        """Adds the page that a crawl begins at."""
-        self._meet(None, Linked(url, 0, False, 0, 0, PAGE), None)
+        """Add the start page of a crawl."""
+        self._meet(None, JudgedLink(url, 0, False, 0, 0, PAGE), None)
 
     def met(self, url: str) -> Met | None:
-        """What this run knows of a URL whose fate no other link changes, but by a shorter way; if it still knows."""
+        """Return a cached URL, whose row only a shorter path could change; None if it is not in the cache."""
         return self._met.get(url)
 
     def replace(
-        self, src: int, links: Iterable[Linked], known: Iterable[tuple[int, int, bool]], at: str | None
+        self, src: int, links: Iterable[JudgedLink], met: Iterable[tuple[int, int, bool]], at: str | None
     ) -> None:
-        """Replaces the links of a page; `known` are more of them: (id of a URL met, attribute, requisite)."""
+        """Replace the links of a page; `met` are more of them: (id of a URL met, attribute, requisite)."""
         self._db.execute("DELETE FROM link WHERE src_id = ?", (src,))
         rows = [(src, self._meet(src, link, at), link.attribute, int(link.requisite)) for link in links]
-        rows += [(src, dst, attribute, int(requisite)) for dst, attribute, requisite in known]
+        rows += [(src, dst, attribute, int(requisite)) for dst, attribute, requisite in met]
         self._db.executemany(
             "INSERT INTO link VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
             " requisite = max(requisite, excluded.requisite)",
             rows,
         )
 
-    def _meet(self, src: int | None, link: Linked, at: str | None) -> int:
+    def _meet(self, src: int | None, link: JudgedLink, at: str | None) -> int:
         cause = link.cause
         id = link_url(
             self._db,
@@ -120,30 +120,30 @@ class LinkTable:
         return id
 
     def is_new(self, url: str) -> bool:
-        """True if nobody has decided yet to fetch this URL."""
+        """True if the URL is unknown or excluded."""
         row = self._db.execute("SELECT state FROM url WHERE key = ?", (bytearray(urls.key(url)),)).fetchone()
         return row is None or row[0] == UrlState.EXCLUDED
 
     def led_by(self, id: int, steps: int) -> list[str]:
-        """The URLs of the pages that led to a page, nearest first, as far back as `steps`."""
+        """Return the URLs of a page's ancestors by links, nearest first, at most `steps`."""
         rows = self._db.execute(f"{_UP} SELECT url FROM up JOIN url USING (id) ORDER BY n", {"id": id, "steps": steps})
         return [row[0] for row in rows]
 
     def links_before(self, id: int, steps: int) -> Iterator[str]:
-        """What the pages that led to a page link to."""
+        """Yield the links of a page's ancestors."""
         query = f"{_UP} SELECT url.url FROM up JOIN link ON link.src_id = up.id JOIN url ON url.id = link.dst_id"
         for row in self._db.execute(query, {"id": id, "steps": steps}):
             yield row[0]
 
     def accepted_queries(self) -> Iterator[str]:
-        """Pages with a query that are fetched or will be: traps count them."""
+        """Yield pages with a query that are saved or queued, for the trap limits."""
         for row in self._db.execute(
             f"SELECT url FROM url WHERE state != {UrlState.EXCLUDED} AND kind = {PAGE} AND instr(url, '?') > 0"
         ):
             yield row[0]
 
     def undecided(self) -> Iterator[Undecided]:
-        """What links led to and no run has fetched, by id. Rows may be rejudged meanwhile."""
+        """Yield URLs that links found and no run has fetched, by id. Rows may be rejudged meanwhile."""
         query = f"""
             SELECT id, url, reason, detail, state = {UrlState.EXCLUDED}, depth, chain, coalesce(kind, {PAGE}) FROM url
             WHERE id > ? AND depth IS NOT NULL AND gone_since IS NULL
@@ -158,7 +158,7 @@ class LinkTable:
             last = rows[-1][0]
 
     def rejudge(self, id: int, cause: Cause | None) -> None:
-        """The URL may be fetched after all, or no longer."""
+        """Queue or exclude a URL."""
         self._db.execute(
             "UPDATE url SET state = ?, queue = ?, reason = ?, detail = ? WHERE id = ?",
             (
@@ -171,22 +171,22 @@ class LinkTable:
         )
 
     def queue_again(self, ids: Iterable[int]) -> None:
-        """Queues what was skipped under other settings."""
+        """Queue URLs that were skipped under other settings."""
         queue_again(self._db, ids)
 
     def redirected_out(self) -> list[tuple[int, str, str]]:
-        """(id, url, location) of what redirected out of scope."""
+        """Return (id, url, location) of redirects out of scope."""
         return self._db.execute(_REDIRECTED_OUT).fetchall()
 
     def outgrown(self, limit: int) -> list[int]:
-        """The ids of what was too large for an earlier limit, and may not be for this one."""
+        """Return the ids of URLs that exceeded an earlier size limit and may not exceed this one."""
         before = self._state.fact("max_file_bytes")
         self._state.set_facts(max_file_bytes=limit)
         return [id for (id,) in self._db.execute(_MAY_FIT_NOW, {"limit": limit, "before": before})]
 
     def come_nearer(self, src: int, depth: int, limit: int) -> None:
-        """Brings what a page links to as near as the page itself has come, without reading its links again."""
-        there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
+        """Reduce the depth of a page's link targets with the page's own, without reading its links again."""
+        there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # requisites are as deep as their page
         reached = f"state = {UrlState.EXCLUDED} AND reason = {Reason.TOO_DEEP} AND {there} <= :limit"
         self._db.execute(
             f"""

@@ -1,4 +1,4 @@
-"""By which paths saved files link to each other, and what their links were before they led to files."""
+"""The paths by which saved files link to each other, and the original links."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from sitemirror.store.paths import path_key
 from sitemirror.store.tables import ChangeKind, FileKind, Op, UrlState
 
 BATCH: Final = 24
-"""Files that are relinked before their rows are written. If a kill comes between, those and the ones under way have
-local links that no row knows of; their hashes show it."""
+"""Files that are relinked before their rows are written. After a kill, those and the ones in progress have local links
+that no row has; their hashes show it.
+"""
 
 _IS_PAGE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
 _HAS_FILE: Final = f"url.state = {UrlState.PAGE}"  # The file of a page that is gone stays.
 
-# Every URL that has a file, aliases under the file of their page. In both formats, HTML links to HTML; if somebody has
-# deleted that of a page that is gone, it has no place.
+# Every URL with a file, aliases under the file of their page. In both formats, HTML links to HTML; if the HTML of a
+# gone page was deleted, the page has no path.
 _PLACE_OF: Final = f"""
 JOIN file ON file.id = (SELECT id FROM file AS f WHERE f.url_id = url.id
   ORDER BY f.kind = {FileKind.HTML} DESC, f.kind LIMIT 1)
@@ -34,7 +35,7 @@ SELECT url.id AS id, file.path AS path FROM url {_PLACE_OF}
 UNION ALL
 SELECT alias.url_id, file.path FROM alias JOIN url ON url.id = alias.page_id {_PLACE_OF}
 """
-# As the pass that was interrupted saw them: there are files that link by these paths already.
+# As the interrupted pass saw them: some files link by these paths already.
 _PLACES_THEN: Final = """
 CREATE TEMP TABLE place AS
 SELECT url_id AS id, coalesce(pending_path, path) AS path FROM link_target WHERE coalesce(pending_path, path, '') != ''
@@ -53,11 +54,11 @@ FROM file JOIN url ON url.id = file.url_id JOIN page ON page.url_id = file.url_i
 """
 
 
-class Place(NamedTuple):
+class LinkingFile(NamedTuple):
     """A saved file with links in it."""
 
     id: int  # of its URL
-    file: int
+    file_id: int
     url: str
     path: str
     size: int
@@ -73,25 +74,25 @@ class Place(NamedTuple):
 
 
 def is_unfinished(state: State) -> bool:
-    """True if a kill came while links of HTML were made local. No path may change before that is finished."""
+    """True if a kill interrupted the localizing of HTML links. No path may change before that is finished."""
     return bool(state.fact("is_relinking"))
 
 
 class HtmlLinkTargets:
-    """The copy as it is now, against the copy as its HTML links it. Made after paths are settled."""
+    """The current paths of files and those by which HTML links to them. Made after paths are settled."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
         self._pending = 0
         self.goes_on = is_unfinished(state)
-        """True if this finishes the pass that a kill interrupted."""
+        """True if this finishes an interrupted pass."""
         self._db.execute("DROP TABLE IF EXISTS temp.place")
         self._db.execute(_PLACES_THEN if self.goes_on else _PLACES)
         self._db.execute("CREATE UNIQUE INDEX temp.place_id ON place (id)")
 
     def begin(self) -> None:
-        """Notes by which paths files are about to link to each other, so that a kill leaves no doubt about it."""
+        """Record the paths by which files are about to link to each other, for recovery after a kill."""
         if self.goes_on:
             return
         with self._state.transaction() as db:
@@ -106,22 +107,22 @@ class HtmlLinkTargets:
 
     @contextmanager
     def batches(self) -> Iterator[None]:
-        """What is done within is written in batches; the last when it ends."""
+        """Commit in batches within the block, and at its end."""
         try:
             yield
         finally:
             self._commit()
 
-    def received(self) -> Iterator[Place]:
-        """Files whose links are as the site wrote them, a few at a time: their rows change meanwhile."""
+    def received(self) -> Iterator[LinkingFile]:
+        """Yield files whose links are as the site wrote them, in chunks: their rows change meanwhile."""
         last = 0
         condition = f"AND {_IS_PAGE} AND file.linked_path IS NULL AND file.id > ? ORDER BY file.id LIMIT 256"
         while found := list(self._places(condition, last)):
             yield from found
-            last = found[-1].file
+            last = found[-1].file_id
 
-    def outdated(self) -> Iterator[Place]:
-        """Files that moved, or that link to something which did; also of pages that are gone, which may come back."""
+    def outdated(self) -> Iterator[LinkingFile]:
+        """Yield files that moved or link to a moved one, also of gone pages, which may come back."""
         return self._places(
             f"""
             AND {_HAS_FILE} AND file.linked_path IS NOT NULL AND file.id NOT IN (SELECT file_id FROM relinked)
@@ -132,13 +133,13 @@ class HtmlLinkTargets:
             """
         )
 
-    def _places(self, condition: str, *values: object) -> Iterator[Place]:
-        # Read whole: the rows change meanwhile.
+    def _places(self, condition: str, *values: object) -> Iterator[LinkingFile]:
+        # Fetched at once: the rows change meanwhile.
         for row in self._db.execute(f"{_LINKING} {condition}", values).fetchall():
-            yield Place(*row)
+            yield LinkingFile(*row)
 
     def links(self, src: int) -> list[tuple[str, str, str]]:
-        """(url, path that files link it by, path it has now) of what a file links to; no path is ''."""
+        """Return (url, path in the links, current path) for the links of a file; '' for no path."""
         return self._db.execute(
             """
             SELECT DISTINCT url.url, coalesce(link_target.path, ''), coalesce(place.path, '') FROM link
@@ -149,7 +150,7 @@ class HtmlLinkTargets:
         ).fetchall()
 
     def targets(self, sources: Sequence[int]) -> dict[int, dict[str, str]]:
-        """For each of these URLs the path of everything that it links to and that has one, by its URL."""
+        """Return the paths of the link targets of each of these URLs, by target URL."""
         query = f"""
             SELECT link.src_id, url.url, place.path FROM link
             JOIN temp.place ON place.id = link.dst_id JOIN url ON url.id = link.dst_id
@@ -160,14 +161,14 @@ class HtmlLinkTargets:
             found[src][url] = path
         return found
 
-    def done(self, place: Place, *, size: int, sha256: str) -> None:
-        """Records a file whose links lead where things are now."""
+    def done(self, file: LinkingFile, *, size: int, sha256: str) -> None:
+        """Record a file whose links are current."""
         self._state.begin()
-        if place.linked_path is not None:
-            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.file,))
+        if file.linked_path is not None:
+            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (file.file_id,))
         self._db.execute(
             "UPDATE file SET linked_path = path, size = ?, sha256 = ?, durable = 0 WHERE id = ?",
-            (size, bytes.fromhex(sha256), place.file),
+            (size, bytes.fromhex(sha256), file.file_id),
         )
         self._pending += 1
         if self._pending >= BATCH:
@@ -179,8 +180,8 @@ class HtmlLinkTargets:
         self._state.commit()
         failpoint.reached("links-committed")
 
-    def settle(self) -> None:
-        """Notes that all files link to everything by the path it has now."""
+    def finish(self) -> None:
+        """Record that all links are current."""
         with self._state.transaction() as db:
             db.execute("DELETE FROM link_target WHERE url_id NOT IN (SELECT id FROM temp.place)")
             db.execute(
@@ -196,23 +197,23 @@ _AT_ONCE: Final = 256
 
 
 class LinkedPage(NamedTuple):
-    """A page whose links may lead to files."""
+    """A page whose links may be local."""
 
     id: int  # of its URL
     path: str
     sha256: str | None
     is_linked: bool  # its links were made local since it was saved
-    links: bytes  # what those links were
+    links: bytes  # the original links
 
 
 class Relinked(NamedTuple):
-    """What became of one."""
+    """The result of relinking a page."""
 
     id: int  # of its URL
     size: int
     sha256: str
     links: bytes
-    is_vague: bool  # not all of its links are known as they were: when it is fetched again, it is written again
+    is_vague: bool  # some originals are unknown: the page is written again when it is fetched next
 
 
 class MarkdownLinkTargets:
@@ -223,12 +224,12 @@ class MarkdownLinkTargets:
         self._db = state.db
 
     def has_local_links(self) -> bool:
-        """True if links lead to files of which it is known where they led on the site."""
+        """True if there are local links with known originals."""
         query = f"SELECT 1 FROM file JOIN url ON url.id = url_id WHERE link_spans != x'' AND {_IS_PAGE} LIMIT 1"
         return self._db.execute(query).fetchone() is not None
 
     def pages(self) -> Iterator[LinkedPage]:
-        """Every page with links in it, a few at a time: the rows change meanwhile."""
+        """Yield every page with links in it, in chunks: the rows change meanwhile."""
         last = 0
         while rows := self._db.execute(
             f"""
@@ -245,7 +246,7 @@ class MarkdownLinkTargets:
             last = rows[-1][0]
 
     def find(self, url: str) -> tuple[str, int, int] | None:
-        """The file that a URL leads to under any of its names, the id of its page, and the id of the URL itself."""
+        """Find the file of a URL or its page: (path, id of the page, id of the URL itself)."""
         found: tuple[str, int, int] | None = self._db.execute(
             f"""
             SELECT file.path, url.id, named.id FROM url AS named LEFT JOIN alias ON alias.url_id = named.id
@@ -258,7 +259,7 @@ class MarkdownLinkTargets:
         return found
 
     def url_at(self, path: str) -> str | None:
-        """The URL of the page whose file is there, or was before a run that made it another name of a page."""
+        """Return the URL of the page whose file is there, or was before a run that made the page an alias."""
         row = self._db.execute(
             f"""
             SELECT url.url FROM file JOIN url ON url.id = url_id AND {_HAS_FILE}
@@ -272,12 +273,12 @@ class MarkdownLinkTargets:
         return None if row is None else str(row[0])
 
     def anchors(self, id: int) -> str:
-        """Which headings the ids of a page lead to, packed; empty if that is not known."""
+        """Return the packed map from ids of a page to headings; empty if unknown."""
         row = self._db.execute("SELECT anchors FROM page WHERE url_id = ?", (id,)).fetchone()
         return "" if row is None or row[0] is None else str(row[0])
 
     def announce(self, changes: Sequence[Relinked]) -> None:
-        """Notes files that are about to be relinked. After a kill, `finish_relinking` finds out which have been."""
+        """Announce files that are about to be relinked. After a kill, `finish_relinking` checks which were."""
         with self._state.transaction() as db:
             for change in changes:
                 db.execute(
@@ -288,7 +289,7 @@ class MarkdownLinkTargets:
                 db.execute(f"UPDATE file SET durable = 0 WHERE url_id = ? AND kind = {FileKind.MARKDOWN}", (change.id,))
 
     def relinked(self, changes: Sequence[Relinked]) -> None:
-        """Records files whose links were made local, or lead to the site again."""
+        """Record files whose links were made local, or restored."""
         with self._state.transaction() as db:
             for change in changes:
                 _record(db, change)
@@ -296,7 +297,7 @@ class MarkdownLinkTargets:
 
 
 def finish_relinking(db: sqlite3.Connection, tree: FileTree) -> None:
-    """Records the Markdown files that a run had relinked when it was killed. Belongs to opening a state."""
+    """Record the Markdown files that a killed run had relinked. Call it when opening a state."""
     entries = db.execute("SELECT path, sha256, row FROM journal WHERE op = ?", (Op.RELINK,)).fetchall()
     if not entries:
         return

@@ -17,7 +17,7 @@ from typing import Final
 
 from sitemirror.errors import FolderLocked, OutputError
 from sitemirror.store.disk import refusal, refusals_of
-from sitemirror.store.safe_folders import Place, is_link
+from sitemirror.store.safe_folders import OpenFolder, is_link
 from sitemirror.text import printable
 
 LOCK_NAME: Final = "_lock"
@@ -49,7 +49,7 @@ _HAS_BYTE_LOCKS: Final = sys.platform == "linux" and sys.maxsize > 2**32
 if sys.platform == "linux":
 
     def _lock_byte(fd: int, folder: str) -> None:
-        """Lock the byte that stands for a folder. Raises OSError if another open file has it."""
+        """Lock the byte of a folder. Raises OSError if another open file has it."""
         byte = int.from_bytes(blake2b(folder.encode("utf-8", "surrogateescape"), digest_size=7).digest())
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))
 
@@ -74,8 +74,8 @@ class FolderLock:
             while self._fd < 0:
                 self._made_folder = self._make_folder() or self._made_folder
                 try:
-                    with self._open_folder() as place:
-                        self._try(place)
+                    with self._open_folder() as parent:
+                        self._try(parent)
                 except FileNotFoundError:
                     continue
         _held.add(self)
@@ -114,9 +114,9 @@ class FolderLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _try(self, place: Place) -> None:
+    def _try(self, parent: OpenFolder) -> None:
         try:
-            fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
+            fd = os.open(parent.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=parent.fd)
         except IsADirectoryError as error:
             raise refusal(error, self.folder / LOCK_NAME) from error
         except OSError as error:
@@ -133,7 +133,7 @@ class FolderLock:
                     f"cannot lock {_shown(self.folder)}: {error.strerror}",
                     hint="its file system has no locks; choose an --output on a local disk",
                 ) from error
-            if os.path.samestat(os.fstat(fd), os.stat(place.at(LOCK_NAME), dir_fd=place.fd, follow_symlinks=False)):
+            if os.path.samestat(os.fstat(fd), os.stat(parent.at(LOCK_NAME), dir_fd=parent.fd, follow_symlinks=False)):
                 if _is_locked_as_other_host(self.folder):
                     raise self._locked_by(_read_pid(fd))
                 os.ftruncate(fd, 0)
@@ -151,12 +151,12 @@ class FolderLock:
             return False
         return True
 
-    def _open_folder(self) -> Place:
+    def _open_folder(self) -> OpenFolder:
         if is_link(self.folder.lstat()):
             raise _symlink_refused(self.folder)
         if os.open in os.supports_dir_fd:
-            return Place(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
-        return Place(None, str(self.folder))
+            return OpenFolder(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
+        return OpenFolder(None, str(self.folder))
 
     def _locked_by(self, pid: int | None) -> FolderLocked:
         process = "" if pid is None else f" (process {pid})"

@@ -1,4 +1,4 @@
-"""Bring the state of an earlier version up to this one, in one transaction. All SQL about old tables is here."""
+"""Migrate the state of an earlier version to this one. Holds all SQL about old tables."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sitemirror.store.tables import (
     FileKind,
     GoneCause,
     Op,
-    Phase,
+    RunPhase,
     UrlState,
 )
 
 OLD_VERSIONS: Final = range(6, VERSION)
-"""Versions of which a state can be migrated. An older one is rebuilt from the published files."""
+"""Versions whose state can be migrated. An older one is rebuilt from the published files."""
 
 # `url.status` of versions up to 8.
 _OLD_DUPLICATE: Final = 3
 _OLD_GONE: Final = 7
 _NEVER: Final = 2**31  # more than any run's number: no crawl was complete
 
-# Nothing of the old tables is in the way of the new ones. Some exist only where HTML was relinked.
+# Old tables that must not collide with new ones. Some exist only where HTML was relinked.
 _SET_ASIDE: Final = "".join(
     [
         "DROP VIEW IF EXISTS account;",
@@ -85,9 +85,9 @@ UPDATE old_url SET state = {_TO_STATE.format(gone=_STATE_OF_GONE)},
 ALTER TABLE old_doubtful ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
 UPDATE old_doubtful SET state = {_TO_STATE.format(gone=0)};
 """
-_TO_10: Final = ""  # aliases became a table, which is made anew
-# One number told which run named a URL, by which means nobody knew. What a sitemap has listed counts as reached by the
-# last crawl as well, if that run was one.
+_TO_10: Final = ""  # aliases became a table, which is computed
+# One column had the run that named a URL, but not how it was named. A listed URL counts as reached by the last crawl as
+# well, if that run was one.
 _TO_11: Final = """
 ALTER TABLE old_url ADD COLUMN named INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE old_url ADD COLUMN listed_run INTEGER;
@@ -102,7 +102,7 @@ _STEPS: Final = {6: _TO_7, 7: _TO_8, 8: _TO_9, 9: _TO_10, 10: _TO_11}
 
 
 def _note(name: str, path: str = "") -> str:
-    """SQL for a small fact of the old state, or a part of it; NULL where it was not set."""
+    """SQL for a small fact of the old state, or a part of it; NULL if it was not set."""
     value = f"json_extract(value, '{path}')" if path else "value"
     return f"(SELECT {value} FROM old_meta WHERE name = '{name}')"
 
@@ -116,7 +116,7 @@ SELECT {_note("run", "$.number")} AS number, max({_note("run", "$.source")}, 1) 
 WHERE {_note("run")} IS NOT NULL;
 """
 
-# The last complete run of each kind, by start URL. Before version 11 nobody noted them.
+# The last complete run of each kind, by start URL. Versions before 11 did not record them.
 _STARTS: Final = f"""
 INSERT INTO start (id, url) SELECT key + 1, value FROM json_each({_note("sources")});
 UPDATE start SET listing_run = nullif(json_extract(noted.value, '$[0]'), 0),
@@ -131,8 +131,8 @@ _RUNS: Final = f"""
 INSERT INTO run (id, start_id, uuid, mode, scope, started_at, finished_at, phase, boot_id, folders)
 SELECT number, start, {_note("run", "$.uuid")}, {_MODE}, {_note("run", "$.scope")}, {_note("run", "$.started_at")},
   CASE WHEN finished THEN {_note("run", "$.started_at")} END,
-  CASE WHEN finished THEN {Phase.FINISHED} WHEN {_note("run", "$.discovered")} THEN {Phase.VISITING}
-    ELSE {Phase.DISCOVERING} END,
+  CASE WHEN finished THEN {RunPhase.FINISHED} WHEN {_note("run", "$.discovered")} THEN {RunPhase.VISITING}
+    ELSE {RunPhase.DISCOVERING} END,
   CASE WHEN coalesce({_note("writing_to")}, '[]') != '[]' THEN {_note("booted", "$")} END,
   coalesce({_note("writing_to")}, '[]')
 FROM temp.last_run;
@@ -145,12 +145,12 @@ UPDATE mirror SET format = {_note("format", "$")}, host_pauses = coalesce({_note
   is_relinking = coalesce({_note("linking")} = 'true', 0);
 """
 
-# What a row of version 11 is in this one. `old_url` is o, `old_page` is p.
+# Maps a row of version 11 to this one. `old_url` is o, `old_page` is p.
 _REACHED: Final = """
 CASE WHEN o.reached_run IS NULL OR o.reached_run = start.listing_run OR o.reached_run < start.crawl_run
   OR start.crawl_run IS NULL THEN o.reached_run ELSE start.crawl_run END
 """
-# An interrupted run goes on with what it has not looked at.
+# An interrupted run resumes with the URLs that it has not checked.
 _QUEUE: Final = f"""
 CASE WHEN last.finished IS NULL OR last.finished OR o.gone_since IS NOT NULL OR o.source NOT IN (0, last.start)
     OR o.state = {UrlState.EXCLUDED} THEN {Due.NO}
@@ -197,7 +197,7 @@ SELECT p.id, nullif(p.fetched_at, ''), nullif(p.changed_at, ''), p.http_status, 
   p.anchors, p.hidden_texts
 FROM old_page AS p JOIN old_url AS o ON o.id = p.id ORDER BY p.id;
 """
-# A duplicate has a row in `old_page`, but no file. Of a page that is gone, people may have deleted one of two files.
+# A duplicate has a row in `old_page`, but no file. One of two files of a gone page may have been deleted.
 _MAIN_KIND: Final = f"""
 CASE WHEN o.kind = {ASSET} THEN {FileKind.ASSET} WHEN p.html_path = p.path THEN {FileKind.HTML}
   WHEN o.kind = {PAGE} OR p.path LIKE '%.md' THEN {FileKind.MARKDOWN}
@@ -223,7 +223,7 @@ FROM old_page AS p JOIN old_url AS o ON o.id = p.id
 WHERE o.state = {UrlState.PAGE} AND p.html_path IS NOT NULL AND p.html_path != p.path
 ORDER BY p.id;
 """
-# What a page needs was as deep as the page itself.
+# Requisites were as deep as their page.
 _LINKS: Final = f"""
 INSERT INTO link (src_id, dst_id, attribute, requisite)
 SELECT src, dst, attribute, coalesce(there.kind = {ASSET}, 0)
@@ -243,7 +243,7 @@ INSERT INTO intake (id, key, url, state, queue, start_id, named, listed_run, sit
 SELECT id, key, url, state, CASE state WHEN {UrlState.QUEUED} THEN {Due.NOW} ELSE {Due.NO} END, max(source, 1), 1,
   listed_run, sitemap, lastmod, priority, alternates, reason, detail FROM old_doubtful;
 """
-# A kill has left operations on files. Their rows are written at once, as the journal does.
+# A kill has left file operations. Their rows are written at once, as the journal does.
 _JOURNAL: Final = f"""
 CREATE TEMP TABLE way AS
 SELECT key AS n, json_extract(value, '$[0]') AS old, json_extract(value, '$[1]') AS aside,
@@ -275,7 +275,7 @@ _CLEAN_UP: Final = "".join(
 
 
 def migrate(db: sqlite3.Connection, version: int) -> None:
-    """Makes a state of an earlier version one of this version, all or nothing."""
+    """Migrate a state to this version, all or nothing."""
     db.create_function("parsed", 2, _parsed, deterministic=True)
     db.create_function("key_of", 1, lambda url: url and urls.key(url), deterministic=True)
     db.create_function("path_key", 1, path_key, deterministic=True)
@@ -284,8 +284,8 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
     db.create_function("html_beside", 1, _html_beside, deterministic=True)
     has_keys = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None
     steps = "".join(_STEPS[each] for each in range(version, 11))
-    # An index that is made at once takes less than one that every row is added to. One that was missing still is: who
-    # opens the state makes it, with the URLs that wait for it.
+    # Creating an index at the end is faster than adding every row to it. A missing one stays missing: opening the state
+    # creates it, with the URLs that wait for it.
     index = KEY_INDEX if has_keys else ""
     try:
         db.executescript(
@@ -303,12 +303,12 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
 
 
 def _parsed(words: str, field: int) -> int | str | None:
-    """One field of the cause that these words stand for."""
+    """Return one field of the cause that these words were generated from."""
     return parse_reason(words)[field]
 
 
 def _from_hex(text: str | None) -> bytes | None:
-    """The hash that a column holds; None for a mark that is none."""
+    """Return the hash in a column; None for a mark that is no hash."""
     try:
         return bytes.fromhex(text) if text and len(text) == 64 else None
     except ValueError:
@@ -316,7 +316,7 @@ def _from_hex(text: str | None) -> bytes | None:
 
 
 def _relink_row(id: int, size: int, links: str, is_vague: int) -> str:
-    """What the journal keeps of a Markdown file that is relinked."""
+    """Return the journal's row for a relinked Markdown file."""
     return json.dumps([id, size, b64decode(links).hex(), bool(is_vague)])
 
 

@@ -1,7 +1,7 @@
-"""Which path a file gets: a free one while pages come in, and at the end of a run the one that is its own for good.
+"""Allocate paths: a free one while pages come in, the final one when a run ends.
 
-Each URL has two names, whatever else there is: the preferred path and the one with its own hash. Who owns a preferred
-path that several URLs have is decided at the end, when all are known, so that it does not depend on their order.
+Each URL has two possible paths: the preferred one and the one with its own hash. The owner of a path that several URLs
+prefer is decided at the end, when all are known, so that it does not depend on their order.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Final, NamedTuple
 
 from sitemirror.store.files import Tree
 from sitemirror.store.journal import announce_delete, announce_rename
-from sitemirror.store.paths import collision_path, folders, moved_folder, path_key
+from sitemirror.store.paths import collision_path, folders_above, moved_folder, path_key
 from sitemirror.store.tables import FileKind, Op, UrlState
 
 PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
-"""Lengths of the hash in the name of a page that finds its path taken."""
+"""Lengths of the hash in the name of a page whose path is not free."""
 
-_FOLDERS: Final = 4_000  # that are remembered
+_FOLDERS: Final = 4_000  # that are cached
 
 
 def html_beside(markdown: str) -> str:
-    """Path of a page's HTML whose Markdown is saved as well: the same name with another ending."""
+    """Return the path of the HTML beside saved Markdown: the same name with another extension."""
     return markdown.removesuffix(".md") + ".html"
 
 
@@ -36,16 +36,16 @@ class PathAllocator:
     """Finds paths for new files of one run."""
 
     def __init__(self, db: sqlite3.Connection, tree: Tree, *, has_assets: bool) -> None:
-        """`has_assets`: files have names of their own, so that one may stand where others need a folder."""
+        """`has_assets`: files have names of their own, so one may be where others need a folder."""
         self._db = db
         self._tree = tree
         self._has_assets = has_assets
         self._folders: set[str] = set()
-        self._promised: set[bytes] = set()  # keys of paths whose files are on their way
+        self._promised: set[bytes] = set()  # keys of paths whose files are being written
         self._needed: Counter[str] = Counter()  # their folders
 
     def allocate(self, page: int, url: str, preferred: str) -> str:
-        """A free path for a file. The caller writes its row, or holds it by `promised`."""
+        """Allocate a free path. The caller writes its row, or reserves it by `promised`."""
         for path in self._candidates(preferred, url):
             if is_free(self._db, path, page) and path_key(path) not in self._promised and not self._is_blocked(path):
                 return path
@@ -63,10 +63,10 @@ class PathAllocator:
         return self._blocked_folder(path) != "" or path in self._needed or self._tree.is_folder(path)
 
     def _blocked_folder(self, path: str) -> str:
-        """The part of `path` that has to be a folder and is a file."""
+        """Return the part of `path` that has to be a folder and is a file."""
         if not self._has_assets:
             return ""
-        for folder in folders(path):
+        for folder in folders_above(path):
             if folder not in self._folders:
                 if path_key(folder) in self._promised or self._tree.is_file(folder):
                     return folder
@@ -76,12 +76,12 @@ class PathAllocator:
         return ""
 
     def is_folder(self, path: str) -> bool:
-        """True if a folder stands where the file would be."""
+        """True if a folder is where the file would be."""
         return self._tree.is_folder(path)
 
     @contextmanager
     def promised(self, path: str) -> Iterator[None]:
-        """Nobody else gets the path meanwhile."""
+        """Reserve the path within the block."""
         self.promise(path)
         try:
             yield
@@ -89,32 +89,32 @@ class PathAllocator:
             self.release(path)
 
     def promise(self, path: str) -> None:
-        """Holds a path until `release`."""
+        """Reserve a path until `release`."""
         self._promised.add(path_key(path))
         self._folders.discard(path)
         if self._has_assets:
-            self._needed.update(folders(path))
+            self._needed.update(folders_above(path))
 
     def release(self, path: str) -> None:
-        """The file has its row now, or will never come."""
+        """End the reservation: the file has its row now, or was discarded."""
         self._promised.discard(path_key(path))
         if self._has_assets:
-            self._needed -= Counter(folders(path))
+            self._needed -= Counter(folders_above(path))
 
 
 def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
     """True if no other page has a path, or prefers it."""
-    taken = db.execute(
+    other = db.execute(
         "SELECT EXISTS (SELECT 1 FROM file WHERE path_key = :key AND url_id != :page)"
         " OR EXISTS (SELECT 1 FROM file WHERE path = :path AND path != preferred_path AND url_id != :page)",
         {"key": path_key(path), "path": path, "page": page},
     ).fetchone()[0]
-    return not taken
+    return not other
 
 
 # --- when a run ends -----------------------------------------------------------------------------------------------
 
-# A page that is gone since this run has published nothing: it is judged with the others, and comes after them.
+# A page that is gone since this run has published nothing: it is settled with the others, and comes after them.
 _PLACED: Final = f"url.state = {UrlState.PAGE} AND (url.gone_since IS NULL OR NOT file.published)"
 _CONFLICTS: Final = f"""
 SELECT file.path_key, file.url_id, url.url, file.id, file.path, file.preferred_path, file.published, file.kind
@@ -142,11 +142,11 @@ class _File(NamedTuple):
 
 
 def settle_paths(db: sqlite3.Connection, is_blocked: Callable[[str], bool] = lambda _: False) -> None:
-    """Gives each path that several pages prefer to the one that has published it, or else to the first by URL.
+    """Give each contested path to the page that has published it, or else to the first by URL.
 
-    All others have a name with their own hash. So a move is always: the occupant to its own name, then the owner to the
-    preferred path. Only pages in conflict are held in memory. `is_blocked` says of a path that a folder stands
-    there that is nobody's.
+    All others get the path with their own hash. So a move is always: the occupant to its hashed path, then the owner to
+    the preferred path. Only pages in conflict are held in memory. `is_blocked` is true for a path with a folder that
+    belongs to no page.
     """
     rows = [_File(*row) for row in db.execute(_CONFLICTS)]
     arriving: list[_File] = []
@@ -171,10 +171,10 @@ def settle_paths(db: sqlite3.Connection, is_blocked: Callable[[str], bool] = lam
 
 
 def _make_room(db: sqlite3.Connection, file: _File) -> bool:
-    """Has everything yield that stands where this file, or a folder of it, has to be. False where it cannot."""
+    """Remove whatever blocks a file's preferred path or its folders. False if that is impossible."""
     if file.kind == FileKind.ASSET and _has_files_below(db, file.preferred):
-        return False  # Nobody looks for an asset by its name: pages need the folder.
-    for folder in folders(file.preferred):
+        return False  # Assets do not need their name: pages need the folder.
+    for folder in folders_above(file.preferred):
         if not _move_asset_at(db, folder):
             return False
     others = db.execute(
@@ -184,7 +184,7 @@ def _make_room(db: sqlite3.Connection, file: _File) -> bool:
         (file.page, file.key, file.preferred),
     ).fetchall()
     if any(path != file.preferred or not is_gone for _, path, is_gone in others):
-        return False  # Only some file systems take it for this path, or it is a page with this name of its own.
+        return False  # The paths are equal only on some file systems, or this is the page's own name.
     for id, path, _ in others:
         announce_delete(db, path)
         db.execute("DELETE FROM file WHERE id = ?", (id,))
@@ -200,7 +200,7 @@ def _has_files_below(db: sqlite3.Connection, path: str) -> bool:
 
 
 def _move_asset_at(db: sqlite3.Connection, folder: str) -> bool:
-    """Gives the asset whose file stands where a folder has to be a name of its own. False if it has published it."""
+    """Move the asset at the path of a needed folder to its hashed path. False if it is published."""
     rows = db.execute(
         "SELECT file.path_key, url_id, url, file.id, path, preferred_path, published, file.kind"
         " FROM file JOIN url ON url.id = url_id"
@@ -216,7 +216,7 @@ def _move_asset_at(db: sqlite3.Connection, folder: str) -> bool:
 
 
 def _use_own_name(db: sqlite3.Connection, files: list[_File]) -> None:
-    """Has a page that lost its preferred path at the path with its own hash."""
+    """Move a page that lost its preferred path to its hashed path."""
     main = files[0]
     blocked = _blocking_folder(db, main)
     for digits in PROVISIONAL_DIGITS:
@@ -233,8 +233,8 @@ def _use_own_name(db: sqlite3.Connection, files: list[_File]) -> None:
 
 
 def _blocking_folder(db: sqlite3.Connection, file: _File) -> str:
-    """The folder of a file's preferred path that is a published asset."""
-    for folder in folders(file.preferred):
+    """Return the folder of a file's preferred path that is a published asset."""
+    for folder in folders_above(file.preferred):
         found = db.execute(
             f"SELECT 1 FROM file JOIN url ON url.id = url_id WHERE path_key = ? AND path = ?"
             f" AND state = {UrlState.PAGE} AND published",
@@ -246,7 +246,7 @@ def _blocking_folder(db: sqlite3.Connection, file: _File) -> str:
 
 
 def mark_published(db: sqlite3.Connection) -> None:
-    """From now on the files of all pages keep their paths."""
+    """Mark the files of all pages as published: their paths are final."""
     db.execute(
         "UPDATE file SET published = 1 WHERE published = 0"
         f" AND url_id IN (SELECT id FROM url WHERE state = {UrlState.PAGE})"
@@ -254,7 +254,7 @@ def mark_published(db: sqlite3.Connection) -> None:
 
 
 def collisions(db: sqlite3.Connection) -> list[tuple[str, str]]:
-    """(url, path) of pages that could not have the path that their URL maps to."""
+    """Return (url, path) of pages that did not get their preferred path."""
     return db.execute(
         "SELECT url.url, min(file.path) FROM file JOIN url ON url.id = url_id"
         f" WHERE file.path != preferred_path AND state = {UrlState.PAGE} AND gone_since IS NULL"

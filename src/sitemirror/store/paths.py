@@ -149,7 +149,7 @@ def fold(path: str) -> str:
 
 
 def path_key(path: str) -> bytes:
-    """16 bytes that are equal for paths which some file system takes for one, and for a page's two formats."""
+    """Return 16 bytes, equal for paths that some system takes for one and for both formats of a page."""
     stem = path.removesuffix(".md") if path.endswith(".md") else path.removesuffix(".html")
     return blake2b(fold(stem).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -251,7 +251,7 @@ def moved_folder(path: str, blocked: str, url: str, digits: int = HASH_DIGITS) -
     return _within_limit(names, names, _limit(path, url))
 
 
-def folders(path: str) -> Iterator[str]:
+def folders_above(path: str) -> Iterator[str]:
     """Folders above `path`, outermost first."""
     end = path.find("/")
     while end >= 0:

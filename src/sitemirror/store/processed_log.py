@@ -19,11 +19,11 @@ class ProcessedLog:
         self._before: Fingerprints | None = None
 
     def reread(self) -> None:
-        """Has `not_there` look again at what the log holds."""
+        """Make `not_there` read the log again."""
         self._before = None
 
     def not_there(self, lines: Sequence[str]) -> list[str]:
-        """Lines that the log did not hold when it was last read."""
+        """Return the lines that the log did not contain when it was last read."""
         if self._before is None:
             try:
                 with self._path.open("rb") as file:
@@ -41,7 +41,7 @@ class ProcessedLog:
         self._log.append(_bytes(lines))
 
     def mend(self) -> Iterator[str]:
-        """Append the lines that a kill cut off. Of a log that others changed, yield every URL: they count as done.
+        """Append the lines that a kill cut off. If the log was edited, yield every URL: they count as done.
 
         Opening the log has cut off a line without its newline: `/p/1` may be the torn `/p/12`.
         """

@@ -1,6 +1,6 @@
-"""Which URLs a run visits, as a column: filled when it begins, by what names URLs while it goes on.
+"""The queue of URLs to visit: a column, filled when a run begins and by newly named URLs.
 
-Policy becomes data once, in `fill_queue`. From then on a URL is due if its row says so, and a kill forgets nothing.
+The rules are applied once, in `fill_queue`. From then on a URL is due if its row says so, which survives a kill.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sitemirror.store.tables import PAGE, PASSES_LINKS, Due, GoneCause, UrlState
 
 
 class RunRules(NamedTuple):
-    """What the queue has to know of a run."""
+    """The properties of a run that the queue depends on."""
 
     run: int
     start: int
@@ -32,8 +32,8 @@ _LEADS_TO_GONE: Final = f"""
 (url.state = {UrlState.ALIAS} AND EXISTS (SELECT 1 FROM alias WHERE alias.url_id = url.id AND was_gone))
 """
 
-# Named again: the URL is due if it is new, failed, or was gone, and in a run that renews in any case; but once a run.
-# Only an answer brings back what the site said was not there.
+# Named again: the URL is due if it is new, failed, or was gone, and always in an update; but once per run.
+# A page that answered 404 or 410 comes back only by an answer.
 DUE_AGAIN: Final = f"""CASE
     WHEN queue != {Due.NO} OR checked_run IS :run THEN queue
     WHEN :renews OR gone_since IS NOT NULL OR state IN ({UrlState.QUEUED}, {UrlState.FAILED}, {UrlState.EXCLUDED})
@@ -52,7 +52,7 @@ _NAMED_AGAIN: Final = f"""
   {NO_LONGER_GONE}
 """
 
-# A shorter way to a URL counts, and so does one that is shorter as a chain.
+# A shorter path to a URL counts, and so does one that is a shorter chain.
 _NEARER: Final = """
   depth = min(coalesce(url.depth, excluded.depth), excluded.depth),
   chain = min(url.chain, excluded.chain),
@@ -65,8 +65,8 @@ ON CONFLICT (key) DO UPDATE SET
 """
 _LINKED: Final = f"{_INTO_LINKED} start_id = :start, named = 1, {_NEARER}, {_NAMED_AGAIN} RETURNING id"
 
-# A link that may not be followed decides only about what nobody else may fetch either. In a run by sitemaps it does not
-# bring back a page that has left them.
+# A refused link only affects URLs that nothing else lets the run fetch. In a run by sitemaps it does not bring back a
+# page that the sitemaps dropped.
 _STAYS: Final = (
     f"url.state IN ({UrlState.PAGE}, {UrlState.ALIAS}) OR (url.state != {UrlState.EXCLUDED} AND gone_since IS NULL)"
 )
@@ -80,7 +80,7 @@ _REFUSED: Final = f"""{_INTO_LINKED} named = 1, {_NEARER},
 RETURNING id
 """
 
-# What only redirects lead to stays unnamed. An alias is asked where it leads now: nobody else does.
+# URLs that only redirects lead to stay unnamed. An alias is requested again: only this redirect leads to it.
 _REDIRECTED: Final = f"""
 INSERT INTO url (key, url, state, queue, start_id, named, depth, chain, found_on_id)
 VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 0, :depth, :chain, :source)
@@ -103,7 +103,7 @@ def link_url(
     at: str | None = None,
     refused: tuple[int, str | None] | None = None,
 ) -> int:
-    """A page, or the user, names the URL; `refused` is the reason with its detail if it may not be fetched."""
+    """Name the URL by a link or by the user. `refused` is the reason and detail if it is excluded."""
     reason, detail = refused or (None, None)
     values = {
         "state": UrlState.EXCLUDED.value if refused else UrlState.QUEUED.value,
@@ -122,7 +122,7 @@ def link_url(
 def redirect_to(
     db: sqlite3.Connection, rules: RunRules, url: str, depth: int | None, source: int, chain: int = 0
 ) -> int:
-    """A redirect leads to the URL."""
+    """Record that a redirect leads to the URL."""
     return _name(db, rules, _REDIRECTED, url, {"depth": depth, "source": source, "chain": chain})
 
 
@@ -132,12 +132,12 @@ def _values(rules: RunRules) -> dict[str, Any]:
 
 def _name(db: sqlite3.Connection, rules: RunRules, statement: str, url: str, more: dict[str, Any]) -> int:
     values = {"key": bytearray(urls.key(url)), "url": url, **_values(rules)}
-    found = db.execute(statement, values | more).fetchall()  # All of it: a statement that is half read stays open.
+    found = db.execute(statement, values | more).fetchall()  # Fetch all: a partly read statement stays open.
     return int(found[0][0])
 
 
 def name_links_of(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
-    """Names again what a page links to whose links were not read anew: some of it may have been gone meanwhile."""
+    """Name the links of a page that was not read again: some of the targets may have been gone meanwhile."""
     follows = "1" if rules.by_links else f"(link.requisite OR url.state = {UrlState.EXCLUDED})"
     db.execute(
         f"UPDATE url SET {_NAMED_AGAIN} WHERE gone_since IS NOT NULL AND id IN (SELECT dst_id FROM link"
@@ -148,11 +148,11 @@ def name_links_of(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
 
 
 def check_page(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
-    """Queues the page of a duplicate that was asked for, if the run renews: nobody else may name it."""
+    """Queue the page of a requested duplicate in an update: nothing else may name it."""
     db.execute(f"UPDATE url SET {_NAMED_AGAIN} WHERE id = :page", {"page": page, **_values(rules)})
 
 
-# An alias without a page is asked for by its own name: a site under repair sends every page to the same error.
+# An alias without a page is requested by its own name: a site under maintenance redirects every page to one error.
 _OPEN_END: Final = f"""
 url.id IN (SELECT alias.url_id FROM alias JOIN url AS e ON e.id = alias.page_id
            WHERE e.state IN ({UrlState.QUEUED}, {UrlState.FAILED}))
@@ -163,12 +163,12 @@ _FREED: Final = f"(state = {UrlState.ALIAS} AND reason = {Reason.DUPLICATE})"
 
 
 def fill_queue(db: sqlite3.Connection, rules: RunRules) -> None:
-    """Queues what a new run has to visit, apart from what its sitemaps will list. The aliases have to be resolved."""
+    """Queue what a new run visits, apart from what its sitemaps will list. Aliases must be resolved."""
     db.execute(f"UPDATE url SET queue = {Due.NO} WHERE queue != {Due.NO} AND NOT {_FREED}")
-    # Whether a page or its alias is named again first must make no difference.
+    # The order in which a page and its alias are named must make no difference.
     is_gone = "(SELECT gone_since IS NOT NULL FROM url WHERE id = page_id)"
     db.execute(f"UPDATE alias SET was_gone = {is_gone} WHERE was_gone != {is_gone}")
-    # In a run that renews the copies are asked first where they lead by now.
+    # An update first requests the copies to find their current targets.
     pending = "0" if rules.renews else _PENDING
     unsettled = f"state IN ({UrlState.QUEUED}, {UrlState.FAILED}) AND (named OR {pending} OR {_WAS_PAGE})"
     reopened = f"state = {UrlState.ALIAS} AND named AND {_OPEN_END}"
@@ -179,7 +179,7 @@ def fill_queue(db: sqlite3.Connection, rules: RunRules) -> None:
     )
     due = [unsettled, reopened, torn, *([unread] if rules.by_links else [])]
     if rules.renews:
-        # What sitemaps listed last time is due only if they list it again, and a step on a redirect's way only if that
+        # URLs that sitemaps listed last time are due only if listed again, and a hop of a redirect only if that
         # still leads there.
         mine = "1" if rules.by_links else "(listed_run IS NULL OR NOT named)"
         settled = f"(state IN ({UrlState.PAGE}, {UrlState.SKIPPED}) OR state = {UrlState.ALIAS} AND named)"
@@ -191,7 +191,7 @@ def fill_queue(db: sqlite3.Connection, rules: RunRules) -> None:
 
 
 def resume_queue(db: sqlite3.Connection, rules: RunRules) -> None:
-    """Adds to the queue of an interrupted run what it could not fetch."""
+    """Add the failures of an interrupted run to its queue."""
     failed = f"state = {UrlState.FAILED} AND (named OR {_PENDING})"
     refused = f"state = {UrlState.PAGE} AND reason IS NOT NULL"
     db.execute(
@@ -202,9 +202,9 @@ def resume_queue(db: sqlite3.Connection, rules: RunRules) -> None:
 
 
 def drop_unlisted(db: sqlite3.Connection, rules: RunRules) -> None:
-    """Notes that nobody names any more what only earlier sitemaps named, once all sitemaps were read.
+    """Mark URLs as unnamed that only earlier sitemaps named, once all sitemaps were read.
 
-    Redirects may still lead there, but nobody gives a date for it.
+    Redirects may still lead there, but the URL has no date any more.
     """
     db.execute(
         f"UPDATE url SET queue = {Due.NO}, named = 0, lastmod = NULL WHERE start_id = :start AND named"
@@ -216,20 +216,20 @@ def drop_unlisted(db: sqlite3.Connection, rules: RunRules) -> None:
 
 
 def drop_unreached(db: sqlite3.Connection, rules: RunRules) -> None:
-    """Takes out of the queue what a complete crawl has not come to: it belongs to sitemaps."""
+    """Remove from the queue what a complete crawl has not reached: it belongs to sitemaps."""
     which = f"queue != {Due.NO} AND NOT {_FREED} AND start_id = :start"
     db.execute(f"UPDATE url SET queue = {Due.NO} WHERE {which}", _values(rules))
 
 
 class Part(NamedTuple):
-    """A part of the queue that is visited in one pass."""
+    """A part of the queue, visited in one pass."""
 
     depth: int | None = None  # of a crawl: up to this depth
     has_duplicates: bool = False
 
     @property
     def condition(self) -> str:
-        """SQL for the rows of `url` in it."""
+        """SQL condition for its rows of `url`."""
         level = "" if self.depth is None else f" AND url.depth IS NOT NULL AND url.depth <= {int(self.depth)}"
         kind = "" if self.has_duplicates else f" AND NOT (url.state = {UrlState.ALIAS} AND url.reason = {_DUPLICATE})"
         return f"url.queue = {Due.NOW}{level}{kind}"
@@ -240,7 +240,7 @@ _ALL_LEVELS: Final = 2**31
 
 
 def next_part(db: sqlite3.Connection, rules: RunRules) -> Part | None:
-    """What is to be visited next, None if nothing is due. Duplicates come after the pages whose text they have.
+    """Return the next part to visit; None if nothing is due. Duplicates come after their pages.
 
     A crawl goes breadth first: a depth is finished before the next begins.
     """
@@ -254,10 +254,10 @@ def next_part(db: sqlite3.Connection, rules: RunRules) -> Part | None:
 
 
 def due_again(db: sqlite3.Connection) -> int:
-    """Queues what failed for the moment; gives the number."""
+    """Queue transient failures for their retry; return the number."""
     return db.execute(f"UPDATE url SET queue = {Due.NOW} WHERE queue = {Due.RETRY}").rowcount
 
 
 def queue_again(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Queues rows whatever became of them: the settings allow them now."""
+    """Queue rows whatever their state: the settings allow them now."""
     db.executemany(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", ((id,) for id in ids))

@@ -1,6 +1,6 @@
-"""Read the state for publishing: every URL once, in an order that never depends on chance.
+"""Read the state for publishing: every URL once, in a deterministic order.
 
-Which URL is reported where is decided by the view `account` alone. Rows are read one by one: there may be a million.
+The view `account` alone decides how a URL is reported. Rows are read one by one: there may be a million.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sitemirror.store.tables import (
 )
 
 FEW: Final = 1_000
-"""URLs that are quicker sorted in memory than written down in their order."""
+"""Number of URLs that are sorted faster in memory than on disk."""
 
 # The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
 _BY_FOLDER: Final = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
@@ -42,17 +42,17 @@ SELECT account.id, account.url, e.reason, e.detail, coalesce(e.attempts, 0), coa
 FROM account JOIN url AS e ON e.id = end_id JOIN url AS u ON u.id = account.id
 """
 
-# In the order of `Place`. To group by it would be to sort all rows first.
+# In the order of `Place`. GROUP BY would sort all rows first.
 _COUNTS: Final = f"SELECT {', '.join(f'count(*) FILTER (WHERE place = {place})' for place in Place)} FROM account"
 
-# Pages with their main file, and the HTML beside it if there are two. `url.state` is not enough where a row is sought
+# Pages with their main file, and the HTML beside it if there are two. `url.state` is not enough to find a row
 # by its file: a duplicate has none, and that of a page whose file was deleted stays until there is an answer.
 _IS_PAGE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
 _MAIN: Final = "main.id = (SELECT id FROM file WHERE file.url_id = url.id ORDER BY kind LIMIT 1)"
 _BESIDE: Final = f"beside.url_id = url.id AND beside.kind = {FileKind.HTML} AND main.kind = {FileKind.MARKDOWN}"
 
 _IS_THERE: Final = "file.size IS NOT NULL"
-"""False for the row of a page that only `_processed.txt` knew, and that has no file."""
+"""False for the row of a page that only `_processed.txt` names and that has no file."""
 
 _OTHER_NAMES: Final = """
 (SELECT json_group_array(a.url) FROM
@@ -66,25 +66,25 @@ SELECT coalesce(sum(names - 1), 0) FROM (
 ) WHERE names > 1
 """
 _KEPT: Final = "reason, detail, missing_path, (SELECT url FROM url AS target WHERE target.id = url.target_id)"
-"""Why a copy is older than the last answer: the arguments of `_why_kept`."""
+"""The reason for an old copy: the arguments of `_why_kept`."""
 
 
 def _why_kept(reason: int | None, detail: str | None, missing_path: str | None, target: str | None) -> str | None:
-    if reason == Reason.MOVED:  # It is no alias, since where it leads is no page.
+    if reason == Reason.MOVED:  # It is no alias, since its target is no page.
         reason = Reason.REDIRECT_TARGET_FAILED
     return text_of(reason, detail or target, missing_path)
 
 
 class Counts(NamedTuple):
-    """How many of each. `total` = saved + failed + skipped + not_reached."""
+    """Numbers of URLs. `total` = saved + failed + skipped + not_reached."""
 
     saved: int
-    assets: int  # of those: no pages
+    assets: int  # of those: not pages
     failed: int
     skipped: int
     not_reached: int
     gone: int
-    aliases_listed: int  # named URLs that lead to a page which another named URL leads to as well
+    aliases_listed: int  # named URLs with the same page as another named URL
     outside: int  # of the skipped ones: never requested
     refresh_failed: int  # pages whose copy is older than the last answer
 
@@ -97,14 +97,14 @@ NOTHING: Final = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Changes(NamedTuple):
-    """What a run changed about pages."""
+    """Numbers of pages that a run changed."""
 
     new: int
     changed: int
 
 
 class StateReport:
-    """The whole state, for reports. The aliases have to be resolved."""
+    """The whole state, for reports. Aliases must be resolved."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -112,7 +112,7 @@ class StateReport:
         self._has_aliases = state.has_aliases
 
     def counts(self) -> Counts:
-        """The numbers of URLs by what became of them."""
+        """Count URLs by result."""
         found = dict(zip(Place, self._db.execute(_COUNTS).fetchone(), strict=True))
         return Counts(
             saved=found[Place.PAGE],
@@ -127,14 +127,14 @@ class StateReport:
         )
 
     def failed_permanently(self) -> int:
-        """Number of failures that a retry does not change."""
+        """Count the failures that a retry does not change."""
         return self._state.number(
             "SELECT count(*) FROM account JOIN url ON url.id = end_id"
             f" WHERE place = {Place.FAILURE} AND NOT coalesce(transient, 0)"
         )
 
     def changes(self, run: int) -> Changes:
-        """The pages that a run added and changed, over all its interruptions."""
+        """Count the pages that a run added and changed, over all its interruptions."""
         new, changed = self._db.execute(
             f"""
             SELECT count(*) FILTER (WHERE change.kind = {ChangeKind.ADDED}),
@@ -157,7 +157,7 @@ class StateReport:
         )
 
     def kept_since(self, moment: str) -> tuple[int, int]:
-        """Pages whose copy has been kept since that moment or before: those that redirect, and the others."""
+        """Count pages whose copy is outdated since that time or before: those that redirect, and the others."""
         query = f"""
             SELECT count(*) FILTER (WHERE reason = {Reason.MOVED_TEMPORARILY}),
               count(*) FILTER (WHERE reason != {Reason.MOVED_TEMPORARILY})
@@ -167,14 +167,14 @@ class StateReport:
         return redirected, others
 
     def unread(self) -> int:
-        """Pages that a crawl has come to, and whose links it has yet to read."""
+        """Count pages that a crawl has reached and whose links it has yet to read."""
         return self._state.number(
             f"SELECT count(*) FROM url JOIN page ON page.url_id = url.id"
             f" WHERE {_IS_PAGE} AND queue != {Due.NO} AND links_known = 0 AND depth IS NOT NULL"
         )
 
     def pages(self) -> Iterator[dict[str, Any]]:
-        """Pages on disk, by URL, each with its other names."""
+        """Yield the saved pages by URL, each with its aliases."""
         query = f"""
             SELECT url.url, main.path, main.preferred_path, main.size, page.fetched_at, page.title,
                    lower(hex(main.sha256)) AS sha256, url.lastmod, page.etag, page.last_modified, page.content_type,
@@ -193,7 +193,7 @@ class StateReport:
             yield page
 
     def contents(self) -> Callable[[int], Iterable[tuple[str, str, str | None]]]:
-        """(url, path, title) of the pages, those of one folder together, from the n-th on."""
+        """Yield (url, path, title) of the pages from the n-th on, grouped by folder."""
         return self._sorted(
             "contents",
             f"""
@@ -204,7 +204,7 @@ class StateReport:
         )
 
     def outline(self, run: int) -> Callable[[int], Iterable[tuple[str, str | None, str | None]]]:
-        """(url, lastmod, priority) of all that a run listed in scope, those of one folder together."""
+        """Yield (url, lastmod, priority) of all URLs that a run listed in scope, grouped by folder."""
         return self._sorted(
             "outline",
             f"""
@@ -214,7 +214,7 @@ class StateReport:
         )
 
     def _sorted(self, name: str, query: str) -> Callable[[int], Iterable[Any]]:
-        """Sorts once, on disk if there are many; the rows are then read in that order, from any of them on."""
+        """Sort once, on disk if there are many; rows are then read in that order, starting anywhere."""
         if self._state.number("SELECT coalesce(max(id), 0) FROM url") <= FEW:
             rows = in_order(self._db, query).fetchall()
             return lambda start: rows[start:]
@@ -236,7 +236,7 @@ class StateReport:
         return ((url, text_of(reason, detail), *rest) for _, url, reason, detail, *rest, _ in rows)
 
     def failed_for_others(self, start: int) -> list[int]:
-        """The other start URLs, by number, for which there are failures."""
+        """Return the ids of other start URLs with failures."""
         query = f"""
             SELECT DISTINCT start_id FROM url WHERE state = {UrlState.FAILED} AND gone_since IS NULL AND start_id != ?
             ORDER BY start_id
@@ -244,10 +244,9 @@ class StateReport:
         return [row[0] for row in self._db.execute(query, (start,))]
 
     def reasons(self) -> list[str]:
-        """Why URLs have no page: the two reasons that most of them have.
+        """Return the two most frequent reasons why URLs have no page.
 
-        Who leaves out most of a site wants to know why nothing came of the rest, so what is out of scope counts only
-        where there is nothing else.
+        Excluded URLs count only if there is nothing else: a narrow scope excludes most of a site on purpose.
         """
         query = """
             SELECT -count(*), reason, detail FROM url
@@ -260,9 +259,9 @@ class StateReport:
         return []
 
     def without_page(self, run: int) -> Iterator[tuple[Any, ...]]:
-        """(id, url, has failed, reason, attempts, at, content_type, size, final_url, is new) of what has no page.
+        """Yield the requests that gave no page, each under its reported name.
 
-        By the names that it is reported under, and only what was requested. What this run has decided is new.
+        Columns: id, url, has failed, reason, attempts, at, content_type, size, final_url, is new (decided by this run).
         """
         asked = f"place IN ({Place.FAILURE}, {Place.SKIP}) OR place = {Place.EXCLUDED} AND account.id != end_id"
         query = _ENDED.replace("place\n", f"place, e.checked_run IS {int(run)} OR u.checked_run IS {int(run)}\n")
@@ -272,7 +271,7 @@ class StateReport:
             yield id, url, place == Place.FAILURE, text_of(reason, detail) or "", *rest, bool(is_new)
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
-        """(url, path, since). A page's aliases are gone with it."""
+        """Yield (url, path, since). A page's aliases are gone with it."""
         path = f"(SELECT path FROM file WHERE file.url_id = account.id AND {_IS_THERE} ORDER BY kind LIMIT 1)"
         yield from in_order(
             self._db,
@@ -283,11 +282,11 @@ class StateReport:
         )
 
     def gone_since(self, at: str) -> int:
-        """How many of those went at that time or later."""
+        """Count those that became gone at that time or later."""
         return sum(since is not None and since >= at for _, _, since in self.gone())
 
     def not_reached(self) -> Iterator[str]:
-        """URLs that are still queued."""
+        """Yield URLs that are still queued."""
         query = f"SELECT url FROM account WHERE place = {Place.NOT_REACHED} ORDER BY 1"
         for row in in_order(self._db, query):
             yield row[0]
@@ -308,10 +307,10 @@ _HTML_PATH: Final = f"""
  ORDER BY kind = {FileKind.HTML} DESC, kind LIMIT 1)
 """
 
-# An address that may not be talked to is a failure to the run, but to the index a cut like any other.
+# A refused address is a failure to the run, but an exclusion to the index.
 _REFUSED: Final = f"url.reason IS {Reason.ADDRESS_REFUSED}"
 _FAILED: Final = f"(url.state = {UrlState.FAILED} AND url.gone_since IS NULL AND NOT {_REFUSED})"
-# The page that has moved there reports the failure.
+# The page's new URL reports the failure.
 _HAS_COPY: Final = f"EXISTS (SELECT 1 FROM url AS copy WHERE copy.target_id = url.id AND copy.state = {UrlState.PAGE})"
 _CUT: Final = f"""
 (url.gone_since IS NULL AND (url.state IN ({UrlState.EXCLUDED}, {UrlState.SKIPPED})
@@ -325,9 +324,9 @@ _WAY: Final = """
 
 
 def _found_on(url: str) -> str:
-    """SQL for who led to a URL: a page that links to it, its sitemap, what redirects to it, or the start URL.
+    """SQL for the URL that led to a URL: a linking page, its sitemap, a redirect to it, or the start URL.
 
-    A state knows the sitemaps of its last run only, and their numbers begin anew with each.
+    A state has the sitemaps of its last run only, and each run numbers them anew.
     """
     return f"""
 coalesce(
@@ -341,14 +340,14 @@ coalesce(
 
 
 def index_incoming(state: State) -> None:
-    """Indexes links by where they lead. Nobody asks while pages come in, and it would cost at each link."""
+    """Index links by target. Created on demand, since it slows down each insertion."""
     state.db.execute("CREATE INDEX IF NOT EXISTS link_in ON link (dst_id, src_id)")
 
 
-class Graph:
+class LinkGraph:
     """The state as the mirror index describes it. Paths are relative to the output folder.
 
-    The aliases have to be resolved.
+    Aliases must be resolved.
     """
 
     def __init__(self, state: State) -> None:
@@ -356,15 +355,18 @@ class Graph:
         index_incoming(state)
 
     def files(self) -> Iterator[tuple[Any, ...]]:
-        """One row a file: whose URL it is, and what its answer said. Columns as in `_FILES`."""
+        """Yield one row per file: its URL and answer. Columns as in `_FILES`."""
         yield from in_order(self._db, _FILES)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """(path, size) of the same files."""
+        """Yield (path, size) of the same files."""
         return in_order(self._db, _SIZES)
 
     def urls(self) -> Iterator[tuple[Any, ...]]:
-        """(id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url) of names of files."""
+        """Yield one row per URL of a file.
+
+        Columns: id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url.
+        """
         answer = "page.http_status, page.headers, page.not_modified, coalesce(page.fetched_at, '')"
         yield from in_order(
             self._db,
@@ -379,7 +381,7 @@ class Graph:
         )
 
     def hops(self, id: int) -> Iterator[str]:
-        """The URLs on the way from a URL to its page, both included."""
+        """Return the URLs of the redirects from a URL to its page, both included."""
         query = f"""
             WITH RECURSIVE hop (id, n) AS (
               SELECT :id, 0 UNION ALL SELECT target_id, n + 1 FROM url JOIN hop USING (id)
@@ -390,22 +392,22 @@ class Graph:
             yield row[0]
 
     def referers(self, id: int) -> list[str]:
-        """The URLs of the pages that link to a URL."""
+        """Return the URLs of the pages that link to a URL."""
         rows = self._db.execute(
             "SELECT DISTINCT url.url FROM link JOIN url ON url.id = link.src_id WHERE link.dst_id = ? ORDER BY 1", (id,)
         )
         return [url for (url,) in rows]
 
     def out_edges(self) -> Iterator[tuple[str, str]]:
-        """(url, url that it links to)."""
+        """Yield (url, target URL) of links."""
         return self._edges("s.url, d.url", "1, 2")
 
     def in_edges(self) -> Iterator[tuple[str, str]]:
-        """(url, url that links to it)."""
+        """Yield (url, linking URL)."""
         return self._edges("d.url, s.url", "1, 2")
 
     def typed_out_edges(self) -> Iterator[tuple[str, str, str]]:
-        """(url, attribute, url that it links to)."""
+        """Yield (url, attribute, target URL) of links."""
         return self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
 
     def _edges(self, columns: str, order: str) -> Iterator[Any]:
@@ -416,9 +418,9 @@ class Graph:
         )
 
     def skipped(self) -> Iterator[tuple[str, str, Cause | None, str | None, str]]:
-        """(at, url, cause, found on, way) of what was met and not fetched, and of what redirects to it.
+        """Yield (at, url, cause, found on, way) of URLs found and not fetched, and of redirects to them.
 
-        `way` is empty but for those: it says where they lead.
+        `way` has the target of those redirects, and is empty for all others.
         """
         rows = in_order(
             self._db,
@@ -435,7 +437,7 @@ class Graph:
             yield at, url, cause_of(reason, detail), found_on, way
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
-        """(at, url, kind, reason) of what failed, of what redirects to it, and of copies that are old."""
+        """Yield (at, url, kind, reason) of failures, of redirects to them, and of outdated copies."""
         rows = in_order(
             self._db,
             f"""
@@ -454,38 +456,38 @@ class Graph:
             yield at, url, kind, ((_why_kept(*cause) if not way else text_of(*cause[:2])) or "") + way
 
 
-class NoGlance(Exception):
+class UnreadableState(Exception):
     """The state cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlFile:
-    """A saved HTML page or an asset, as the state has it."""
+    """A saved HTML page or an asset."""
 
-    path: str  # from the output folder
+    path: str  # relative to the output folder
     size: int | None
     sha256: str | None
     localized: bool  # its links lead to files
-    has_twins: bool  # other pages were found to be the same
+    has_twins: bool  # it has duplicates
 
 
 class ReadOnlyState:
-    """An open state."""
+    """A state that is open for reading."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def urls(self) -> Iterator[tuple[bytes, str]]:
-        """(key, url) of every URL that the manifest must name."""
+        """Yield (key, url) of every URL that the manifest must contain."""
         yield from self._db.execute("SELECT key, account.url FROM account JOIN url USING (id) ORDER BY 2")
 
     def passed(self) -> Iterator[bytes]:
-        """Keys of the others."""
+        """Yield the keys of all others."""
         for row in self._db.execute("SELECT key FROM url WHERE id NOT IN (SELECT id FROM account)"):
             yield row[0]
 
     def html_files(self) -> Iterator[HtmlFile]:
-        """The saved HTML, and what else may have links to files."""
+        """Yield the saved HTML and other files that may have links."""
         rows = self._db.execute(
             f"""
             SELECT path, file.size, lower(hex(sha256)), linked_path IS NOT NULL, EXISTS (SELECT 1 FROM url AS other
@@ -500,13 +502,13 @@ class ReadOnlyState:
 
 
 @contextmanager
-def glance(path: Path) -> Iterator[ReadOnlyState]:
-    """The state at `path`, which must have no write-ahead log beside it. Raises `NoGlance`."""
+def open_read_only(path: Path) -> Iterator[ReadOnlyState]:
+    """Open the state at `path`, which must have no write-ahead log beside it. Raises `UnreadableState`."""
     try:
-        # Immutable: SQLite would make files of its own beside the state otherwise.
+        # Immutable: otherwise SQLite would create files of its own beside the state.
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     except sqlite3.Error as error:
-        raise NoGlance(str(error)) from error
+        raise UnreadableState(str(error)) from error
     try:
         with closing(db):
             version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -516,14 +518,14 @@ def glance(path: Path) -> Iterator[ReadOnlyState]:
             elif version == VERSION:
                 yield ReadOnlyState(db)
             else:
-                raise NoGlance(f"made by another version of sitemirror (state version {version})")
+                raise UnreadableState(f"made by another version of sitemirror (state version {version})")
     except sqlite3.Error as error:
-        raise NoGlance(str(error)) from error
+        raise UnreadableState(str(error)) from error
 
 
 @contextmanager
 def _migrated(old: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
-    """A copy of a state in another place, as a run would make it."""
+    """Return a migrated copy of a state, made elsewhere."""
     with (
         TemporaryDirectory(prefix="sitemirror-") as folder,
         closing(sqlite3.connect(Path(folder) / "state", isolation_level=None)) as copy,

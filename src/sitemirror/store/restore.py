@@ -1,6 +1,6 @@
-"""Put rows into a state that lost them: what the manifest or `_processed.txt` says of a URL.
+"""Restore rows of a lost state from the manifest or `_processed.txt`.
 
-Links, what links were, and hashes of what was received are not restored: a crawl asks for such a page whole, once.
+Links, their originals, and hashes of what was received are not restored: a crawl requests such a page whole, once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sitemirror.store.database import State
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_targets import HtmlLinkTargets
 from sitemirror.store.paths import path_key
-from sitemirror.store.tables import ASSET, Due, FileKind, GoneCause, Phase, UrlState
+from sitemirror.store.tables import ASSET, Due, FileKind, GoneCause, RunPhase, UrlState
 
 _REQUESTED: Final = frozenset(
     (
@@ -41,11 +41,11 @@ class RestoredFile(NamedTuple):
     preferred_path: str
     size: int | None = None
     sha256: str | None = None
-    is_local: bool = False  # its links may have been made local
+    is_local: bool = False  # its links may be local
 
 
 class RestoredPage(NamedTuple):
-    """What is still known of a page. Without `fetched_at` it only counts as done."""
+    """The restored data of a page. Without `fetched_at` it only counts as done."""
 
     url: str
     files: tuple[RestoredFile, ...]
@@ -59,13 +59,13 @@ class RestoredPage(NamedTuple):
     canonical: str | None = None
     hidden_texts: int = 0
     depth: int | None = None
-    cause: Cause | None = None  # why the copy is older than the last answer
+    cause: Cause | None = None  # why the copy is outdated
     is_published: bool = False
     has_links: bool = True  # a crawl has to read them again
 
 
 class Restorer:
-    """Adds what is not in the state yet; what is there is newer and stays. Belongs in a transaction."""
+    """Adds rows that are missing in the state; existing ones are newer and stay. Used in a transaction."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -80,13 +80,13 @@ class Restorer:
         return 1 if row is None else int(row[0])
 
     def begin(self, source_url: str, *, by_links: bool, at: str) -> None:
-        """Notes the run that published what is restored. It was complete as far as anybody knows now."""
+        """Record the run that published the manifest. It counts as complete."""
         which = "crawl_run" if by_links else "listing_run"
         self._db.execute(f"INSERT INTO start (id, url, {which}) VALUES (1, ?, 1)", (source_url,))
         self._db.execute(
             "INSERT INTO run (id, start_id, uuid, mode, scope, started_at, finished_at, phase)"
             " VALUES (1, 1, ?, '', '', ?, ?, ?)",
-            (str(uuid4()), at, at, Phase.FINISHED),
+            (str(uuid4()), at, at, RunPhase.FINISHED),
         )
         self._at = at
         self._linked = {"start_id": 1, "reached_run": 1}
@@ -101,17 +101,17 @@ class Restorer:
         return None if row is None else int(row[0])
 
     def is_done(self, url: str) -> bool:
-        """True if the state has decided that a page is, or was, at the URL."""
+        """True if the state has a page, or had one, at the URL."""
         row = self._db.execute("SELECT state, gone_since FROM url WHERE key = ?", (urls.key(url),)).fetchone()
         return row is not None and (row[0] in (UrlState.PAGE, UrlState.ALIAS) or row[1] is not None)
 
     def has_file(self, path: str) -> bool:
-        """True if a page is restored there already."""
+        """True if a page is already restored there."""
         query = "SELECT 1 FROM file WHERE path_key = ? AND path = ?"
         return self._db.execute(query, (path_key(path), path)).fetchone() is not None
 
     def page(self, page: RestoredPage) -> None:
-        """Counts the page as saved."""
+        """Restore a saved page."""
         self._has_html = self._has_html or any(file.kind is FileKind.HTML for file in page.files)
         reason, detail, missing_path = page.cause or (None, None, None)
         id = self._put(
@@ -160,18 +160,18 @@ class Restorer:
             )
 
     def alias(self, url: str, of: str) -> None:
-        """Counts `url` as another name of a page that is restored."""
+        """Restore `url` as an alias of a restored page."""
         target = self._id(of)
         if target is not None and not self.is_done(url):
             self._put(url, UrlState.ALIAS, self._named, target_id=target, reason=Reason.MOVED, since=self._at)
 
     def failure(self, url: str, cause: Cause, attempts: int, at: str | None, depth: int | None) -> None:
-        """Counts `url` as failed."""
+        """Restore a failure."""
         if not self.knows(url):
             self._without_page(url, UrlState.FAILED, cause, at, attempts=attempts, transient=1, depth=depth)
 
     def skip(self, url: str, cause: Cause, content_type: str | None, size: int | None, depth: int | None) -> None:
-        """Counts `url` as not wanted: requested, or never to be."""
+        """Restore a URL that was skipped after a request, or excluded."""
         if not self.knows(url):
             is_requested = content_type is not None or size is not None or cause.reason in _REQUESTED
             state = UrlState.SKIPPED if is_requested else UrlState.EXCLUDED
@@ -182,19 +182,19 @@ class Restorer:
         self._put(url, state, named, reason=cause.reason, detail=cause.detail, since=at, checked_at=at, **columns)
 
     def _naming(self, *, is_page: bool) -> dict[str, object]:
-        """Who named a URL. In a mirror of HTML, links that nobody knows now may have named what is no page."""
+        """Return the columns for how a URL was named: in an HTML mirror, lost links may name assets."""
         if is_page or not self._has_html or self._linked is self._named:
             return self._named
         self._db.execute("UPDATE start SET crawl_run = 1 WHERE id = 1")
         return self._linked
 
     def not_reached(self, url: str, depth: int | None) -> None:
-        """Counts `url` as named and still to be fetched."""
+        """Restore a URL that is named and still to be fetched."""
         if not self.knows(url):
             self._put(url, UrlState.QUEUED, self._named, depth=depth, queue=Due.NOW)
 
     def gone(self, page: RestoredPage, since: str | None) -> None:
-        """Counts a page as gone; its file stays. Without files it may never have been one."""
+        """Restore a gone page; its file stays. Without files it may never have been one."""
         if self.knows(page.url):
             return
         if page.files:
@@ -207,7 +207,7 @@ class Restorer:
         )
 
     def forget_missing(self, exists: Callable[[str], bool]) -> None:
-        """Queues pages of which a file is not there: a kill had caught it on its way, and nobody knows where to."""
+        """Queue pages with a missing file: a kill interrupted its move, and the target is unknown."""
         rows = self._db.execute(
             f"SELECT url_id, path FROM file JOIN url ON url.id = url_id WHERE {_IS_PAGE}"
         ).fetchall()
@@ -217,12 +217,12 @@ class Restorer:
                 self._db.execute(f"DELETE FROM {table} WHERE url_id = ?", (id,))
 
     def finish(self) -> None:
-        """Connects what was restored one by one: where copies redirect, and by which paths files link to each other."""
+        """Connect the restored rows: targets of redirects, and the paths by which files link to each other."""
         redirects = f"SELECT id, detail FROM url WHERE state = {UrlState.PAGE} AND reason = {Reason.MOVED_TEMPORARILY}"
         for id, location in self._db.execute(redirects).fetchall():
             self._db.execute("UPDATE url SET target_id = ? WHERE id = ?", (location and self._id(location), id))
         resolve_aliases(self._db)
-        HtmlLinkTargets(self._state).settle()
+        HtmlLinkTargets(self._state).finish()
 
     def _put(self, url: str, state: UrlState, named: dict[str, object], **columns: object) -> int:
         row = {"key": urls.key(url), "url": url, "state": state, "queue": Due.NO, "named": 1, **named, **columns}

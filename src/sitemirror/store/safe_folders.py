@@ -64,8 +64,8 @@ class NotAFile(Exception):
         self.kind = kind
 
 
-class Place(NamedTuple):
-    """An open folder: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
+class OpenFolder(NamedTuple):
+    """An open folder: `os.open(folder.at(name), …, dir_fd=folder.fd)` is right on every platform."""
 
     fd: int | None  # None where the platform has no `dir_fd`
     path: str
@@ -97,7 +97,7 @@ class Place(NamedTuple):
         with os.scandir(self.handle) as entries:
             return [(entry.name, _kind_of_entry(entry)) for entry in entries]
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> OpenFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -118,10 +118,10 @@ def _kind_of_entry(entry: os.DirEntry[str]) -> Kind:
 class Folders(Protocol):
     """Folders of one tree, given by their names from the root on."""
 
-    def find(self, names: Sequence[str]) -> Place:
+    def find(self, names: Sequence[str]) -> OpenFolder:
         """Open an existing folder; else `FileNotFoundError` or `NotADirectoryError`. Close it."""
 
-    def make(self, names: Sequence[str]) -> Place:
+    def make(self, names: Sequence[str]) -> OpenFolder:
         """Open a folder, creating it and its parents where missing. Close it."""
 
 
@@ -139,13 +139,13 @@ class SteppedFolders:
     def __init__(self, root: str) -> None:
         self._root = root
 
-    def find(self, names: Sequence[str]) -> Place:
+    def find(self, names: Sequence[str]) -> OpenFolder:
         return self._walk(names, _open_folder)
 
-    def make(self, names: Sequence[str]) -> Place:
+    def make(self, names: Sequence[str]) -> OpenFolder:
         return self._walk(names, _open_or_make_folder)
 
-    def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> Place:
+    def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> OpenFolder:
         fd = os.open(self._root, _OPEN_FOLDER)
         try:
             for depth in range(1, len(names) + 1):
@@ -154,7 +154,7 @@ class SteppedFolders:
         except BaseException:
             os.close(fd)
             raise
-        return Place(fd, self._root)
+        return OpenFolder(fd, self._root)
 
 
 def _open_folder(above: int, names: Sequence[str]) -> int:
@@ -183,14 +183,14 @@ class CheckedFolders:
     def __init__(self, root: str) -> None:
         self._root = _long(root)
 
-    def find(self, names: Sequence[str]) -> Place:
+    def find(self, names: Sequence[str]) -> OpenFolder:
         path = self._root
         for depth, name in enumerate(names, 1):
             path = f"{path}{os.sep}{name}"
             _check_folder(path, names[:depth])
         return self._contained(path, names)
 
-    def make(self, names: Sequence[str]) -> Place:
+    def make(self, names: Sequence[str]) -> OpenFolder:
         path = self._root
         for depth, name in enumerate(names, 1):
             path = f"{path}{os.sep}{name}"
@@ -203,12 +203,12 @@ class CheckedFolders:
                     raise _in_the_way(names[:depth]) from None
         return self._contained(path, names)
 
-    def _contained(self, path: str, names: Sequence[str]) -> Place:
+    def _contained(self, path: str, names: Sequence[str]) -> OpenFolder:
         root = os.path.realpath(self._root, strict=True)
         real = os.path.realpath(path, strict=True)
         if os.path.commonpath((root, real)) != root:
             raise OutputError(f"{_shown(names)} leads outside the output folder", hint=_LINK_HINT)
-        return Place(None, path)
+        return OpenFolder(None, path)
 
 
 def _check_folder(path: str, names: Sequence[str]) -> None:

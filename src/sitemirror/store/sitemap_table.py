@@ -1,4 +1,4 @@
-"""What the sitemaps list, kept exactly: each URL once, repeats counted, and an interrupted sitemap counted anew."""
+"""The sitemaps of a run: each URL listed once, repeats counted, interrupted sitemaps read again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sitemirror.store.database import RunInfo, State
 from sitemirror.store.queue import RunRules
 from sitemirror.store.tables import UrlState
 
-# Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
-# large index is all of them. So each commit takes in a part of what is listed, and the writing grows with the list, not
-# with its square. A kill costs reading those sitemaps again, from their beginnings.
+# With an index of keys, a commit writes every page of the index that its URLs fall on: for a large index, all of them.
+# So each commit covers a share of the list, and the writing grows with the list, not with its square. A kill costs
+# reading the sitemaps since the last commit again.
 _PART: Final = 20
 _AT_MOST: Final = 50_000
 
@@ -32,7 +32,7 @@ class SitemapRow(NamedTuple):
     id: int
     url: str
     depth: int
-    status: str  # pending, in_progress, completed, cut (as far as we read), failed
+    status: str  # pending, in_progress, completed, cut (partly read), failed
     urls: int = 0
     repeats: int = 0
     kind: str | None = None
@@ -40,15 +40,15 @@ class SitemapRow(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """The sitemaps that are read or have been, as far as somebody wants to see them."""
+    """The finished and current sitemaps, as far as requested."""
 
-    rows: tuple[SitemapRow, ...]  # those that are done, in the order they were found, then those under way
-    earlier: int  # that are done and not among them
+    rows: tuple[SitemapRow, ...]  # the finished ones in the order they were found, then the current ones
+    earlier: int  # number of finished ones that are not included
     has_index: bool
 
 
 class SitemapTable:
-    """One run's discovery, written as it goes."""
+    """The sitemaps of one run, written as they are read."""
 
     def __init__(self, state: State, run: RunInfo, rules: RunRules) -> None:
         self._state = state
@@ -59,7 +59,7 @@ class SitemapTable:
         self._uncommitted = 0
 
     def add_sitemaps(self, locations: Iterable[str], depth: int) -> None:
-        """Queues sitemaps that this run has not met yet."""
+        """Queue sitemaps that are new to this run."""
         with self._state.transaction() as db:
             db.executemany(
                 "INSERT OR IGNORE INTO sitemap (run, key, url, depth, status) VALUES (?, ?, ?, ?, 'pending')",
@@ -67,10 +67,9 @@ class SitemapTable:
             )
 
     def reopen(self) -> None:
-        """After an interruption: what was being read, or could not be, is read again from its beginning.
+        """After an interruption, read incomplete and failed sitemaps again from the beginning.
 
-        Where every sitemap was read, what they listed was of no use, or has been of use to an earlier reading: all of
-        them are looked for and read anew.
+        If every sitemap was read, their URLs are used already or were useless: all sitemaps are found and read again.
         """
         with self._state.transaction() as db:
             query = "SELECT count(*), count(*) FILTER (WHERE status IN ('pending', 'in_progress')) FROM sitemap"
@@ -85,33 +84,33 @@ class SitemapTable:
             db.execute("UPDATE sitemap SET status = 'pending' WHERE status IN ('in_progress', 'failed')")
 
     def restart(self, sitemap: int) -> None:
-        """Forgets what an unfinished reading listed, so that reading it again counts nothing twice."""
+        """Discard what an incomplete reading listed, so that reading it again counts nothing twice."""
         with self._state.transaction() as db:
             found = db.execute("SELECT urls FROM sitemap WHERE id = ?", (sitemap,)).fetchone()
-            if found != (0,):  # Most that fail list nothing, and there may be thousands: each takes a look at all URLs.
+            if found != (0,):  # Most failed ones list nothing, and there may be thousands: each would scan all URLs.
                 for table in ("url", "intake"):
                     query = f"UPDATE {table} SET listed_run = NULL WHERE sitemap_id = ? AND listed_run = ?"
                     db.execute(query, (sitemap, self._run.number))
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
     def next_sitemap(self) -> SitemapRow | None:
-        """Takes the next sitemap in hand. When there is none left, all that they list is safe."""
+        """Begin the next sitemap. If there is none, everything listed is committed."""
         row = self._db.execute(
             "UPDATE sitemap SET status = 'in_progress' WHERE id = "
             "(SELECT id FROM sitemap WHERE status = 'pending' ORDER BY id LIMIT 1) RETURNING id, url, depth, status"
         ).fetchone()
         if row is None:
-            self.settle()
+            self.finish_listing()
             return None
         return SitemapRow(*row)
 
     def forget(self, sitemap: int) -> None:
-        """A guess at a sitemap's place that was wrong: it never was one."""
+        """Delete a guessed sitemap that does not exist."""
         self.restart(sitemap)
         self._db.execute("DELETE FROM sitemap WHERE id = ?", (sitemap,))
 
     def add(self, sitemap: int, entries: Sequence[Listed]) -> None:
-        """Lists URLs."""
+        """List URLs."""
         if entries:
             self._state.begin()
             self._count(sitemap, len(entries), self._intake.add(sitemap, entries))
@@ -119,7 +118,7 @@ class SitemapTable:
     def add_plain(
         self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
     ) -> None:
-        """Lists URLs that may all be fetched, and of which no more is known than this."""
+        """List URLs in scope that have no alternates."""
         if found:
             self._state.begin()
             self._count(sitemap, len(found), self._intake.add_plain(sitemap, found, lastmods, priorities))
@@ -141,17 +140,17 @@ class SitemapTable:
             self.save()
 
     def save(self) -> None:
-        """Makes what has been written so far last."""
+        """Commit what was written so far."""
         self._state.commit()
         self._uncommitted = 0
 
-    def settle(self) -> None:
-        """Nothing more is listed for now: what came twice is known, and all is safe."""
-        self._intake.settle()
+    def finish_listing(self) -> None:
+        """Finish listing: repeats are counted, and everything is committed."""
+        self._intake.finish()
         self.save()
 
     def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:
-        """This run's sitemaps in the order they were found; with `newest`, only the last so many."""
+        """Return this run's sitemaps in the order they were found; with `newest`, only the last ones."""
         query = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
         if newest is not None:
             query = f"SELECT * FROM ({query} ORDER BY id DESC LIMIT {int(newest)}) ORDER BY id"
@@ -159,10 +158,10 @@ class SitemapTable:
             yield SitemapRow(*row)
 
     def begun(self, *, done: int) -> Begun:
-        """The sitemaps that are being read, and the newest `done` of those that have been, whatever came of it."""
+        """Return the current sitemaps, and the newest `done` of the finished ones, whatever their result."""
         columns = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
         every, under_way_now, waiting, first_waiting, has_index = self._db.execute(_SITEMAPS).fetchone()
-        # They are taken in the order of their ids, so those that wait, which may be many, need not be passed over.
+        # They are read in the order of their ids, so the pending ones, which may be many, need not be scanned.
         newest = f"{columns} WHERE id < ? AND status NOT IN ('pending', 'in_progress') ORDER BY id DESC LIMIT ?"
         ended = [SitemapRow(*row) for row in self._db.execute(newest, (first_waiting, done))][::-1]
         query = f"{columns} WHERE status = 'in_progress' ORDER BY id"
@@ -171,17 +170,17 @@ class SitemapTable:
 
     @property
     def failed_sitemaps(self) -> int:
-        """Sitemaps of which something was not read, and is known to be there."""
+        """Return the sitemaps that were not read completely and that certainly exist."""
         return self._state.number("SELECT count(*) FROM sitemap WHERE status IN ('failed', 'cut')")
 
     @property
     def unsound_sitemaps(self) -> int:
-        """Sitemaps of which something may not have been read."""
+        """Return the sitemaps that may not have been read completely."""
         return self._state.number("SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL")
 
     @property
     def listed(self) -> int:
-        """Entries read so far, repeats included."""
+        """Count the entries read so far, repeats included."""
         return self._state.number("SELECT coalesce(sum(urls), 0) FROM sitemap")
 
     @property
@@ -190,24 +189,24 @@ class SitemapTable:
 
     @property
     def outside(self) -> int:
-        """Distinct URLs that this run has listed and may not fetch."""
+        """Count the distinct URLs that this run listed and may not fetch."""
         query = f"SELECT count(*) FROM url WHERE listed_run = ? AND state = {UrlState.EXCLUDED}"
         return self._state.number(query, (self._run.number,))
 
     @property
     def total(self) -> int:
-        """Distinct URLs that this run has listed."""
+        """Count the distinct URLs that this run listed."""
         return self._state.number("SELECT count(*) FROM url WHERE listed_run = ?", (self._run.number,))
 
     @property
     def in_scope(self) -> int:
-        """Distinct URLs that this run has listed and may fetch."""
+        """Count the distinct URLs that this run listed and may fetch."""
         query = f"SELECT count(*) FROM url WHERE listed_run = ? AND state != {UrlState.EXCLUDED}"
         return self._state.number(query, (self._run.number,))
 
     @property
     def main_refusal(self) -> Cause | None:
-        """Why most of the URLs that this run has listed may not be fetched; None if none is refused."""
+        """Return the most frequent reason why listed URLs are excluded; None if none is."""
         row = self._db.execute(
             "SELECT reason, detail FROM url WHERE listed_run = ? AND state = ?"
             " GROUP BY reason, detail ORDER BY count(*) DESC LIMIT 1",

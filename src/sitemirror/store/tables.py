@@ -1,7 +1,7 @@
-"""The tables of the working state, and the numbers that their columns hold.
+"""The tables of the state, and the enums of their columns.
 
-A URL's row answers three questions apart: what there is of it (`state`), whether the site still has it
-(`gone_since`), and why the last answer gave no newer page (`reason`). What is absent is NULL, never 0, -1 or ''.
+A URL's row answers three questions separately: its result (`state`), if the site still has it (`gone_since`), and why
+the last answer gave no newer page (`reason`). Absent values are NULL, never 0, -1 or ''.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sitemirror.reasons import Reason
 
 
 class UrlState(IntEnum):
-    """What there is of a URL."""
+    """The result of a URL."""
 
     QUEUED = 0  # never decided
     PAGE = 1  # a page or an asset with files of its own
@@ -26,7 +26,7 @@ class UrlState(IntEnum):
 
 
 class Place(IntEnum):
-    """Where a URL is reported. Up to `EXCLUDED` the number is that of the state it ends in."""
+    """The list in which a URL is reported. Up to `EXCLUDED` the number is that of the state it ends in."""
 
     PAGE = 1
     ALIAS = 2  # of a page
@@ -38,7 +38,7 @@ class Place(IntEnum):
 
 
 class Due(IntEnum):
-    """A URL's place in the queue. It survives a kill: it is all that resuming needs."""
+    """A URL's place in the queue. It survives a kill, and is all that resuming needs."""
 
     NO = 0
     NOW = 1
@@ -46,7 +46,7 @@ class Due(IntEnum):
 
 
 class GoneCause(IntEnum):
-    """Why a URL is gone. Being named again ends the first; only an answer ends the others."""
+    """The reason why a URL is gone. Naming it again ends the first; only an answer ends the others."""
 
     UNNAMED = 1  # neither listed nor reached
     NOT_FOUND = 2  # 404 in two updates
@@ -54,7 +54,7 @@ class GoneCause(IntEnum):
 
 
 class FileKind(IntEnum):
-    """What a file is. A page that is saved in both formats has two files."""
+    """Type of a file. A page that is saved in both formats has two files."""
 
     MARKDOWN = 1
     HTML = 2
@@ -62,7 +62,7 @@ class FileKind(IntEnum):
 
 
 class ChangeKind(IntEnum):
-    """What a run changed about a page; one event a URL and run."""
+    """A change of a page by a run; one event per URL and run."""
 
     ADDED = 1
     CHANGED = 2
@@ -72,17 +72,17 @@ class ChangeKind(IntEnum):
 
 
 class Op(IntEnum):
-    """An operation on a file, announced before it is done. The order is that of their execution."""
+    """A file operation, announced before it is executed. The order is that of execution."""
 
     WRITE = 1
     DELETE = 2
     LEAVE = 3  # rename, away from a path that another file gets
-    ARRIVE = 4  # rename, to a path that is free once all others have left
-    RELINK = 5  # a file is replaced by itself with other links; `row` is for `link_targets.finish_relinking`
+    ARRIVE = 4  # rename, to a path that is free after all have left
+    RELINK = 5  # replace a file by itself with other links; `row` is for `link_targets.finish_relinking`
 
 
-class Phase(IntEnum):
-    """How far a run has come."""
+class RunPhase(IntEnum):
+    """The progress of a run."""
 
     DISCOVERING = 0
     VISITING = 1
@@ -92,7 +92,7 @@ class Phase(IntEnum):
 VERSION: Final = 12
 
 MAX_ALIAS_HOPS: Final = 30
-"""Redirects that are followed from one row to the next; a chain that is longer counts as a loop."""
+"""Maximum number of redirects followed from row to row; a longer chain counts as a loop."""
 
 PASSES_LINKS: Final = (
     f"(url.state = {UrlState.PAGE} AND url.gone_cause IS NOT {GoneCause.NOT_FOUND}"
@@ -100,11 +100,11 @@ PASSES_LINKS: Final = (
     f" OR url.state = {UrlState.ALIAS} AND url.reason = {Reason.DUPLICATE}"
     f" OR url.state = {UrlState.FAILED} AND url.transient = 1)"
 )
-"""Rows whose links count: pages, their duplicates, and pages whose file was deleted and that fail for the moment."""
+"""Rows whose links count: pages, their duplicates, and pages with a deleted file that fail transiently."""
 
 PAGE: Final = 1
 ASSET: Final = 2
-"""What a URL is, in `url.kind`; a file that a page needs, or that is none, is an asset."""
+"""The kind of a URL, in `url.kind`; a requisite, or any file that is no page, is an asset."""
 
 KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
 
@@ -334,14 +334,14 @@ CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
 
 LITTLE_CACHE: Final = -2_000
-"""For sequential reading and writing. Sorting takes as much again, only while it sorts."""
+"""For sequential reading and writing. Sorting takes as much again, temporarily."""
 
 
 def in_order(db: sqlite3.Connection, query: str) -> sqlite3.Cursor:
-    """Runs a query that sorts. SQLite sorts in as much memory as its cache may take, and no faster with more."""
+    """Run a query that sorts. SQLite sorts in as much memory as its cache, and no faster with more."""
     db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
     try:
-        return db.execute(query)  # which is when it sorts
+        return db.execute(query)  # sorts at once
     finally:
         db.execute(f"PRAGMA cache_size={CACHE}")
 

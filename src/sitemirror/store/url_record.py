@@ -1,4 +1,4 @@
-"""A URL's row with its page and file, and the one way to write down what an answer made of it."""
+"""A URL's row with its page and file, and the function that applies an answer's changes to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sitemirror.store.tables import Due, FileKind, GoneCause, Op, UrlState
 
 
 class UrlRecord(NamedTuple):
-    """What is known of a URL. `path` and what follows are of its main file, `html_…` of the HTML beside Markdown."""
+    """A URL with its page, main file, and the HTML beside Markdown (`html_…`)."""
 
     id: int
     url: str
@@ -57,22 +57,22 @@ class UrlRecord(NamedTuple):
     html_sha256: bytes | None
     html_received_sha256: bytes | None
     html_linked_path: str | None
-    has_file: bool  # as the row says; whoever has looked at the disk knows better
+    has_file: bool  # by the row; a caller that has checked the disk replaces it
 
     def shares_text(self, text_hash: bytes | None) -> bool:
-        """True if a duplicate with this text is still one of this page."""
+        """True if a duplicate with this text still belongs to this page."""
         stays = self.reason != Reason.MOVED and not self.misses and self.gone_cause in (None, GoneCause.UNNAMED)
-        # If its file was deleted, it is queued: its own answer says if this is still so.
+        # A page with a deleted file is queued: its own answer decides.
         return self.state in (UrlState.PAGE, UrlState.QUEUED) and stays and self.text_hash == text_hash
 
     @property
     def validators(self) -> Validators:
-        """What a conditional request needs."""
+        """The validators for a conditional request."""
         return Validators(self.etag, self.last_modified)
 
     @property
     def has_validators(self) -> bool:
-        """True if it can be asked for conditionally."""
+        """True if a conditional request is possible."""
         return bool(self.etag or self.last_modified)
 
 
@@ -99,24 +99,24 @@ FROM url LEFT JOIN page ON page.url_id = url.id
 
 
 def to_record(row: tuple[Any, ...]) -> UrlRecord:
-    """The record that a row of `SELECT_RECORD` holds."""
+    """Convert a row of `SELECT_RECORD`."""
     id, url, state, *rest = row
     return UrlRecord(id, url, _STATES[state], *rest)
 
 
 def load_record(db: sqlite3.Connection, id: int) -> UrlRecord:
-    """The record of a row, as it is now."""
+    """Return the current record of a row."""
     return to_record(db.execute(f"{SELECT_RECORD} WHERE url.id = ?", (id,)).fetchone())
 
 
 def find_record(db: sqlite3.Connection, url: str) -> UrlRecord | None:
-    """The record of a URL; None if nobody has named it."""
+    """Return the record of a URL; None if it is unknown."""
     row = db.execute(f"{SELECT_RECORD} WHERE url.key = ?", (urls.key(url),)).fetchone()
     return None if row is None else to_record(row)
 
 
-class FileRow(NamedTuple):
-    """A file as its row says. Hashes are hexadecimal, so that the journal can hold them."""
+class FileRecord(NamedTuple):
+    """A row of `file`. Hashes are hexadecimal, so that the journal can store them."""
 
     kind: FileKind
     path: str
@@ -125,31 +125,31 @@ class FileRow(NamedTuple):
     size: int | None = None
     sha256: str | None = None
     received_sha256: str | None = None
-    is_written: bool = True  # False: it is as it was, and only stays
+    is_written: bool = True  # False: the file is unchanged and stays
 
 
 class RowChange(NamedTuple):
-    """All that one answer changes in the rows of one URL, as plain data: the journal keeps it until a file is there."""
+    """All changes of one answer to the rows of one URL. The journal stores them until the files exist."""
 
     id: int
     run: int
     url: Mapping[str, Any]
-    page: Mapping[str, Any] | None = None  # None: the page's row stays as it is
-    files: tuple[FileRow, ...] = ()  # all files of the page, if one was written
+    page: Mapping[str, Any] | None = None  # None: the page's row is unchanged
+    files: tuple[FileRecord, ...] = ()  # all files of the page, if one was written
     event: int | None = None
     frees_duplicates: bool = False
     clears_links: bool = False
     lines: tuple[str, ...] = ()  # for `_processed.txt`
 
     def dump(self) -> str:
-        """JSON for the journal."""
+        """Return JSON for the journal."""
         return json.dumps(self)
 
     @classmethod
     def load(cls, text: str) -> RowChange:
-        """The change that `dump` wrote."""
+        """Load the change that `dump` wrote."""
         id, run, url, page, files, event, frees, clears, lines = json.loads(text)
-        return cls(id, run, url, page, tuple(FileRow(*each) for each in files), event, frees, clears, tuple(lines))
+        return cls(id, run, url, page, tuple(FileRecord(*each) for each in files), event, frees, clears, tuple(lines))
 
 
 _HASHES: Final = frozenset(("text_hash", "path_key", "sha256", "received_sha256"))
@@ -163,7 +163,7 @@ def _bound(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_change(db: sqlite3.Connection, change: RowChange) -> None:
-    """Writes the rows, and announces that files go which are not the page's any more. Doing it twice does no harm."""
+    """Write the rows, and announce the deletion of files that are no longer the page's. Idempotent."""
     before = None
     if change.event is not None:
         before = db.execute(
@@ -223,7 +223,7 @@ def _replace_files(db: sqlite3.Connection, change: RowChange) -> None:
 
 
 def note_received(db: sqlite3.Connection, page: int, kind: FileKind) -> None:
-    """Notes that a file is as it was received: none of its links was made local. A rebuilt state does not know."""
+    """Record that a file is as received, without local links, which a rebuilt state does not know."""
     db.execute(
         "UPDATE file SET received_sha256 = sha256, linked_path = NULL, link_spans = NULL"
         " WHERE url_id = ? AND kind = ? AND (received_sha256 IS NULL OR linked_path IS NOT NULL)",
@@ -232,9 +232,9 @@ def note_received(db: sqlite3.Connection, page: int, kind: FileKind) -> None:
 
 
 def add_event(
-    db: sqlite3.Connection, run: int, id: int, kind: int, before: tuple[Any, ...] | None, new: FileRow | None = None
+    db: sqlite3.Connection, run: int, id: int, kind: int, before: tuple[Any, ...] | None, new: FileRecord | None = None
 ) -> None:
-    """Notes what a run changed, once for a URL: the first event is the one that tells what there was before."""
+    """Record a change of a page, once per URL and run: the first event has the state before the run."""
     text_hash, path, digest = before or (None, None, None)
     db.execute(
         "INSERT OR IGNORE INTO change (run_id, url_id, kind, old_sha256, old_text_hash, old_path, new_sha256, new_path)"
@@ -244,7 +244,7 @@ def add_event(
 
 
 def free_duplicates(db: sqlite3.Connection, pages: Iterable[int]) -> None:
-    """Queues the duplicates of pages whose text may be theirs no longer. Without validators they are fetched whole."""
+    """Queue the duplicates of pages whose text may differ now. Without validators they are fetched whole."""
     for page in pages:
         values = (UrlState.ALIAS, Reason.DUPLICATE, page)
         which = "state = ? AND reason = ? AND target_id = ?"
@@ -257,7 +257,7 @@ def free_duplicates(db: sqlite3.Connection, pages: Iterable[int]) -> None:
 
 
 def forget_files(db: sqlite3.Connection, pages: Iterable[int]) -> None:
-    """Queues pages whose files were deleted. What their text was stays known: the same again is no change."""
+    """Queue pages whose files were deleted. The hash of their text stays: the same text is no change."""
     ids = list(pages)
     db.executemany(
         f"UPDATE url SET state = {UrlState.QUEUED}, queue = {Due.NOW}, reason = NULL, detail = NULL,"
@@ -269,7 +269,7 @@ def forget_files(db: sqlite3.Connection, pages: Iterable[int]) -> None:
 
 
 def fetch_whole(db: sqlite3.Connection, pages: Iterable[int]) -> None:
-    """Queues pages whose copies are not what their rows say; the copies stay until there are others."""
+    """Queue pages whose copies do not match their rows; the copies stay until they are replaced."""
     ids = list(pages)
     db.executemany(f"UPDATE url SET queue = {Due.NOW}, checked_run = NULL WHERE id = ?", ((id,) for id in ids))
     _forget_validators(db, ids)

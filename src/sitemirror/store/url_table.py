@@ -1,4 +1,4 @@
-"""Looks up URLs for one run, and counts them."""
+"""The table of URLs as one run sees it: lookups, counts and durable files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sitemirror.store.queue import Part
 from sitemirror.store.tables import Due, UrlState
 from sitemirror.store.url_record import SELECT_RECORD, UrlRecord, find_record, load_record, to_record
 
-# A URL, and what redirects to it: aliases, and copies of pages that lead there by now.
+# A URL, and redirects to it: aliases, and copies of pages that moved there.
 _LEADING: Final = f"""
 WITH RECURSIVE name (id) AS (
   SELECT ? UNION SELECT url.id FROM name JOIN url ON url.target_id = name.id
@@ -24,7 +24,7 @@ _COUNTED: Final = f"named AND gone_since IS NULL AND state != {UrlState.EXCLUDED
 
 
 class Name(NamedTuple):
-    """A URL that leads to another."""
+    """An alias, or a copy of a page that moved."""
 
     id: int
     url: str
@@ -48,24 +48,24 @@ class UrlTable:
 
     @property
     def changes(self) -> int:
-        """Grows with each row that is written."""
+        """Number of rows written so far."""
         return self._db.total_changes
 
     def due(self, part: Part, after: int, limit: int) -> list[UrlRecord]:
-        """The next URLs to visit, in the order of discovery."""
+        """Return the next URLs to visit, in the order of discovery."""
         query = f"{SELECT_RECORD} WHERE {part.condition} AND url.id > ? ORDER BY url.id LIMIT ?"
         return [to_record(row) for row in self._db.execute(query, (after, limit))]
 
     def load(self, id: int) -> UrlRecord:
-        """A row as it is now."""
+        """Return the current record of a row."""
         return load_record(self._db, id)
 
     def find(self, url: str) -> UrlRecord | None:
-        """The row of a URL; None if nobody has named it."""
+        """Return the record of a URL; None if it is unknown."""
         return find_record(self._db, url)
 
     def count_total(self, *, by_links: bool) -> tuple[int, int]:
-        """(all URLs that count for progress, those of them that are due)."""
+        """Return (number of named URLs in scope, number of those that are due)."""
         level = "AND depth IS NOT NULL" if by_links else ""
         total, left = self._db.execute(
             f"SELECT count(*), count(*) FILTER (WHERE queue != {Due.NO} {level}) FROM url WHERE {_COUNTED}"
@@ -73,7 +73,7 @@ class UrlTable:
         return total, left
 
     def mark_checked(self, id: int) -> None:
-        """This run has looked at a URL and has nothing to change."""
+        """Record that this run has checked a URL and changes nothing."""
         self._db.execute(
             f"UPDATE url SET queue = {Due.NO}, checked_run = ?,"
             f" transient = CASE state WHEN {UrlState.PAGE} THEN NULL ELSE transient END WHERE id = ?",
@@ -85,7 +85,7 @@ class UrlTable:
         self._db.execute(f"UPDATE url SET queue = {Due.NO} WHERE id = ?", (id,))
 
     def aliases_of_pages(self) -> Iterator[str]:
-        """URLs that are other names of pages."""
+        """Yield the URLs of aliases of pages."""
         rows = self._db.execute(
             "SELECT url.url FROM alias JOIN url ON url.id = alias.url_id JOIN url AS e ON e.id = page_id"
             f" WHERE e.state = {UrlState.PAGE} ORDER BY url.id"
@@ -94,7 +94,7 @@ class UrlTable:
             yield url
 
     def leading_to(self, id: int) -> list[Name]:
-        """A URL and all that redirects to it."""
+        """Return a URL and all redirects to it."""
         return [Name(*row) for row in self._db.execute(_LEADING, (id,))]
 
     def leads_to_page(self, id: int) -> bool:
@@ -103,7 +103,7 @@ class UrlTable:
         return self._db.execute(query, (id,)).fetchone() is not None
 
     def lastmods_of_aliases(self, id: int) -> list[str]:
-        """The dates that sitemaps give for other names of a page."""
+        """Return the sitemap dates of a page's aliases."""
         rows = self._db.execute(
             f"SELECT lastmod FROM url WHERE target_id = ? AND state = {UrlState.ALIAS} AND lastmod IS NOT NULL"
             " AND listed_run = ?",
@@ -112,7 +112,7 @@ class UrlTable:
         return [row[0] for row in rows]
 
     def redirects_before(self, record: UrlRecord, limit: int) -> int:
-        """How many redirects in a row have led to a URL that nobody names; at most `limit` are counted."""
+        """Count the consecutive redirects that led to an unnamed URL, up to `limit`."""
         if record.named:
             return 0
         found: int = self._db.execute(
@@ -128,7 +128,7 @@ class UrlTable:
         return found
 
     def unlogged_failures(self) -> Iterator[tuple[int, str, str | None, int | None, str | None]]:
-        """(id, url, where it leads, reason, detail) of what this run has found to fail, aliases included."""
+        """Return (id, url, target, reason, detail) of this run's unlogged failures, aliases included."""
         yield from self._db.execute(
             "SELECT account.id, account.url, CASE WHEN account.id != end_id THEN e.url END, e.reason, e.detail"
             " FROM account JOIN url AS e ON e.id = end_id JOIN url AS u ON u.id = account.id"
@@ -137,7 +137,7 @@ class UrlTable:
         ).fetchall()
 
     def moved_copies(self) -> list[tuple[int, str, str | None]]:
-        """(id, url, detail) of copies whose pages were found by this run to have moved to something that failed."""
+        """Return (id, url, detail) of copies whose pages moved, by this run, to a URL that failed."""
         return self._db.execute(
             "SELECT copy.id, copy.url, copy.detail FROM url AS copy"
             f" WHERE copy.state = {UrlState.PAGE} AND copy.reason = {Reason.MOVED} AND copy.checked_run = ?"
@@ -148,7 +148,7 @@ class UrlTable:
     # --- files on the disk -------------------------------------------------------------------------------------
 
     def not_yet_durable(self, after: int = -1, files: int = -1) -> list[tuple[int, int, str, bytes | None]]:
-        """(id, page, path, sha256) of files whose bytes may be in the system's cache only, by id."""
+        """Return (id, page, path, sha256) of files whose bytes may only be in the system's cache, by id."""
         return self._db.execute(
             "SELECT file.id, url_id, path, sha256 FROM file JOIN url ON url.id = url_id"
             f" WHERE durable = 0 AND state = {UrlState.PAGE} AND sha256 IS NOT NULL AND file.id > ?"
@@ -157,18 +157,18 @@ class UrlTable:
         ).fetchall()
 
     def durable_files(self) -> list[tuple[int, int, str, bytes | None]]:
-        """The same of files that were forced onto the disk."""
+        """Return the same of files that were forced to disk."""
         return self._db.execute(
             "SELECT file.id, url_id, path, sha256 FROM file JOIN url ON url.id = url_id"
             f" WHERE durable AND state = {UrlState.PAGE} AND sha256 IS NOT NULL"
         ).fetchall()
 
     def last_not_durable(self) -> int:
-        """The highest id among those files; -1 if there are none."""
+        """Return the highest id among those files; -1 if there are none."""
         return self._state.number("SELECT coalesce(max(id), -1) FROM file WHERE durable = 0")
 
     def durable(self, files: Iterable[tuple[int, int, str, bytes | None]], but: Container[int] = ()) -> None:
-        """Marks files as being on the disk itself, `but` for some, and for what was written since."""
+        """Mark files as durable, except for `but` and for files written since."""
         with self._state.transaction() as db:
             db.executemany(
                 "UPDATE file SET durable = 1 WHERE id = ? AND sha256 IS ?",
@@ -176,7 +176,7 @@ class UrlTable:
             )
 
 
-# Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
+# Pages first: few of a million URLs may be saved. URLs that only `_processed.txt` names count as done without a file.
 _FILES: Final = f"""
 SELECT url_id, file.path, file.size FROM file CROSS JOIN url ON url.id = url_id
 WHERE url.state = {UrlState.PAGE} AND file.size IS NOT NULL AND url.gone_since IS {{gone}} ORDER BY url_id
@@ -184,15 +184,15 @@ WHERE url.state = {UrlState.PAGE} AND file.size IS NOT NULL AND url.gone_since I
 
 
 def live_files(db: sqlite3.Connection) -> sqlite3.Cursor:
-    """(page, path, size) of the files of pages."""
+    """Yield (page, path, size) of the files of pages."""
     return db.execute(_FILES.format(gone="NULL"))
 
 
 def gone_files(db: sqlite3.Connection) -> sqlite3.Cursor:
-    """The same of pages that are gone."""
+    """Yield the same of gone pages."""
     return db.execute(_FILES.format(gone="NOT NULL"))
 
 
 def forget_gone_files(db: sqlite3.Connection, files: Iterable[tuple[int, str]]) -> None:
-    """Deletes rows of files that are gone like their pages."""
+    """Delete rows of missing files of gone pages."""
     db.executemany("DELETE FROM file WHERE url_id = ? AND path = ?", files)

@@ -32,7 +32,7 @@ from sitemirror.store import paths
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import TEMPORARY
 from sitemirror.store.lock import LOCK_NAME
-from sitemirror.store.reports import HtmlFile, NoGlance, ReadOnlyState, glance
+from sitemirror.store.reports import HtmlFile, ReadOnlyState, UnreadableState, open_read_only
 from sitemirror.store.safe_folders import Kind, is_contained
 from sitemirror.text import counted, printable
 from sitemirror.verification.files import FileCheck, check_mirror_index, has_local_links
@@ -298,18 +298,18 @@ class _MirrorCheck:
         if not self._is_file(STATE) or self._is_there(f"{STATE}-wal"):
             return
         try:
-            with glance(self._root / self._own(STATE)) as state:
+            with open_read_only(self._root / self._own(STATE)) as state:
                 self._html = {file.path: file for file in state.html_files()}
                 self._state_known = True
-        except NoGlance as error:
+        except UnreadableState as error:
             self._problems.warn(f"{self._where(self._own(STATE))} cannot be read, and was not compared: {error}")
 
     def _compare_urls(self) -> None:
         if self._state_known:
             try:
-                with glance(self._root / self._own(STATE)) as state:
+                with open_read_only(self._root / self._own(STATE)) as state:
                     self._account.check_state(state)
-            except NoGlance as error:
+            except UnreadableState as error:
                 self._problems.warn(f"{self._where(self._own(STATE))} cannot be read to its end: {error}")
         if self._is_file(PROCESSED):
             self._account.check_processed(self._root / self._own(PROCESSED))

@@ -1,7 +1,7 @@
 """The jobs of a worker: stateless functions on pages, and their messages between processes.
 
-A job and its result cross to another process as JSON and one body of bytes: whatever a hostile page makes of a worker,
-reading its answer is safe.
+A job and its result cross to another process as JSON and one body of bytes: even if a hostile page takes over a
+worker, reading its answer is safe.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.frontier.traps import ParamRules, without_session
+from sitemirror.frontier.traps import ParamRules, strip_session_and_tracking
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
@@ -66,15 +66,15 @@ class PageSource:
 class ParsedPage:
     """A parsed page."""
 
-    digest: bytes = b""  # 16 bytes that equal pages have in common; empty for what is no page
+    digest: bytes = b""  # 16 bytes that are equal for equal pages; empty for a body that is no page
     title: str | None = None
     canonical: str | None = None
-    refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points
+    refresh: str | None = None  # target of an immediate meta refresh, if the page is nothing else
     markdown: bytes | None = None  # the whole file
     links: PageLinks | None = None
     meta: str | None = None  # JSON
-    anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
-    hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
+    anchors: str | None = None  # packed map from the page's ids to headings of the Markdown
+    hidden_texts: int = 0  # number of pieces of hidden text that were removed
     is_unreadable: bool = False  # binary data under a page's media type
 
     @property
@@ -93,7 +93,7 @@ class Received:
     url: str
     charset: str | None
     content_type: str | None
-    targets: Mapping[str, str]  # where the files of what it links to are, by URL
+    targets: Mapping[str, str]  # paths of its link targets, by URL
     strip_params: Sequence[str] = ()  # the run's `ParamRules`
     keep_params: Sequence[str] = ()
 
@@ -104,7 +104,7 @@ def _tree(root: str) -> Tree:
 
 
 Rewritten = tuple[int, str]
-"""Size and hash of a file whose links are local now."""
+"""Size and hash of a file with local links."""
 
 
 def localize(files: Sequence[Received]) -> list[Rewritten]:
@@ -116,15 +116,15 @@ def _localize(file: Received) -> Rewritten:
     tree = _tree(file.root)
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
-    if digest == file.sha256:  # else a run that was killed has done it already
+    if digest == file.sha256:  # a killed run has already done it
         rules = ParamRules(tuple(file.strip_params), tuple(file.keep_params))
 
         def target(url: str) -> str:
-            there = file.targets.get(without_session(url, rules))
+            there = file.targets.get(strip_session_and_tracking(url, rules))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.links.css import localize_css
-        from sitemirror.links.rewrite_html import localize_html, localize_svg  # Not before a run's end, only for HTML.
+        from sitemirror.links.rewrite_html import localize_html, localize_svg  # Only for HTML, when a run ends.
 
         charset = file.charset
         if file.content_type == XHTML:
@@ -151,7 +151,7 @@ def encode_rewrite_job(files: Sequence[Received]) -> Message:
 
 def answer_job(job: Message) -> Message:
     """Run a job from another process. A failure is an answer, too."""
-    from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
+    from sitemirror.workers.readers import READERS  # A process that has workers does not need these.
 
     try:
         kind, url, charset, parameters = orjson.loads(job[0])
@@ -166,7 +166,7 @@ def answer_job(job: Message) -> Message:
         return _dump({"error": f"{type(error).__name__}: {error}"}), b""
 
 
-# All that a link can be beside its URL, by numbers: a page may have thousands, and most are alike.
+# All combinations of a link's other fields, by number: a page may have thousands of links, and most are alike.
 _ROLES: Final = tuple(product(LinkKind, (False, True), ("href", "src"), (False, True)))
 _NUMBERS: Final = {role: number for number, role in enumerate(_ROLES)}
 
@@ -199,7 +199,7 @@ def _pack(reading: ParsedPage) -> Message:
 def _dump(value: object) -> bytes:
     try:
         return orjson.dumps(value)
-    except TypeError:  # half of a surrogate pair, which no file can hold either
+    except TypeError:  # half of a surrogate pair, which no file can contain
         return json.dumps(value).encode()
 
 

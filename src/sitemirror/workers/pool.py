@@ -1,7 +1,7 @@
-"""Parse pages in this process first, and in workers once parsing takes a share of the time.
+"""The pool of workers: they parse pages once parsing takes a share of this process's time.
 
-A run that mostly waits for its server never pays for processes it has no use for, and a small one is over before they
-would have started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
+A run that mostly waits for its server never pays for processes, and a small one is over before they would have
+started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sitemirror.workers.jobs import (
 )
 from sitemirror.workers.worker import Worker, WorkerJob
 
-_SITES: Final = 10_000  # that are remembered
+_SITES: Final = 10_000  # number of sites that are remembered
 
 
 class JobQueue:
@@ -50,10 +50,10 @@ class JobQueue:
     def __init__(self) -> None:
         self._jobs: dict[str, deque[WorkerJob]] = {}
         self._had: dict[str, int] = {}
-        self._now = 0  # what the site had before, that was served last: nobody saves up by not asking
+        self._now = 0  # bytes of the site served last: a site that was idle saves up no credit
 
     def __bool__(self) -> bool:
-        return bool(self._jobs)  # asked for every page, where the number would be counted
+        return bool(self._jobs)  # called for every page; the length would be counted
 
     def __len__(self) -> int:
         return sum(map(len, self._jobs.values()))
@@ -66,7 +66,7 @@ class JobQueue:
         self._of(job).append(job)
 
     def put_back(self, jobs: Iterable[WorkerJob]) -> None:
-        """These were given to a worker, which did not get to them: they are the next of their sites."""
+        """Return jobs of a failed worker to the front of their sites' queues."""
         for job in reversed(list(jobs)):
             self._of(job).appendleft(job)
 
@@ -95,50 +95,51 @@ class JobQueue:
 
 
 LOOK_EVERY: Final = 24
-"""Jobs after which this process asks itself whether it should go on alone."""
+"""Jobs after which this process checks if it should start workers."""
 
 TOO_BUSY: Final = 0.15
 """Share of the time spent on jobs that calls for workers."""
 
 MOST: Final = 8
-"""Workers that are started by themselves: one process that fetches and writes cannot feed more."""
+"""Maximum number of workers by default: one process that fetches and writes cannot supply more."""
 
 MANY: Final = 500
-"""Pages that are worth all workers from the beginning, if nothing but the server decides how fast they come."""
+"""Number of pages for which all workers start at once, if only the server limits the rate."""
 
 READING: Final = 0.002
-"""Seconds that reading a page takes, more or less, before any has been read."""
+"""Estimated seconds to parse a page, before any was parsed."""
 
 CROWDED: Final = 16
-"""Jobs in a row that found every worker with two before them, or a large one; then there is one more worker."""
+"""Jobs in a row that found every worker with two jobs, or a large one, after which another worker starts."""
 
 LARGE: Final = 128 * 1024
-"""Bytes from which a page is read in a worker, whoever else is idle: markup can be written so that reading it takes
-time in the square of its size, or more memory than there is, and a worker can be ended."""
+"""Bytes from which a page is parsed in a worker, even if this process is idle: hostile markup can take quadratic time
+or too much memory, and a worker can be killed.
+"""
 
 LONGEST: Final = 60.0
 """Seconds that a job may take in a worker, which is then replaced."""
 
 TRIES: Final = 2
-"""Workers that may die of one page. The first may have died of something else."""
+"""Workers that may die of one page. The first may have died for another reason."""
 
 STARTS: Final = 3
-"""Workers in a row that may end before they say that they are there. Then no more are started."""
+"""Consecutive workers that may end before they are ready. Then no more are started."""
 
 _TICK: Final = 1.0
-_GIVING_BACK: Final = 10.0  # seconds between two times
-_STANDSTILL: Final = 10.0  # seconds between two ticks that say that everything stood still, workers included
+_GIVING_BACK: Final = 10.0  # seconds between two releases of memory
+_STANDSTILL: Final = 10.0  # seconds between two ticks that show that the whole process stood still, workers included
 _GRACE: Final = 2.0
-# A worker lets its parent go first where both want a processor, before it takes half a second to load: many sites begin
-# meanwhile, and a request that goes out late is never made up for.
+# A worker has a lower priority than its parent, before it takes half a second to load: many sites begin meanwhile, and
+# the time of a late request is lost for good.
 _BOOT: Final = """
 import contextlib, os, sys
 with contextlib.suppress(AttributeError, OSError):  # Windows has no such call, and a sandbox may forbid it.
     os.nice(5)
 _, loads, *sys.path = sys.argv
 __import__(loads)
-from sitemirror.workers.process import main
-main()
+from sitemirror.workers.process import run_jobs
+run_jobs()
 """
 _CONVERSION: Final = "sitemirror.convert.page"
 _REWRITING: Final = "sitemirror.links.rewrite_html"
@@ -151,18 +152,18 @@ class Pool:
     """Parses pages for one run, or for several at once. `close` ends its workers."""
 
     def __init__(self, *, workers: int = 0, warn: Callable[[str], None]) -> None:
-        """`workers` = 0 starts as many as are of use, when they are."""
+        """`workers` = 0 starts as many as are useful, when they are."""
         self._asked_for = workers
-        self.count = workers or suitable_workers()  # at most
+        self.count = workers or suitable_workers()  # maximum
         self._warn = warn
         self._workers: list[Worker] = []
         self._waiting = JobQueue()
         self._starting: set[asyncio.Task[None]] = set()
-        self._alone = False  # no worker can be had
+        self._alone = False  # no worker could be started
         self._careful = False
-        self._awaited = False  # workers are on their way, and there is work for them for long
+        self._awaited = False  # workers are starting, and there is enough work for them
         self._closed = False
-        self._loads = _CONVERSION  # by a worker before it says that it is there, so that no page pays for it
+        self._loads = _CONVERSION  # by a worker before it is ready, so that no page waits for it
         self._jobs = 0
         self._crowded = 0
         self._false_starts = 0
@@ -178,7 +179,7 @@ class Pool:
         """Parse a page. Raises `JobFailed`."""
         self._loads = _CONVERSION if options.markdown else _REWRITING
         if self._here(len(source.body)):
-            import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
+            import_module(self._loads)  # before the clock runs: this is not work that a worker would save
             from sitemirror.workers.readers import READERS
 
             return self._try(lambda: READERS[kind](source, options), watch)
@@ -186,7 +187,7 @@ class Pool:
 
     async def localize(self, files: Sequence[Received], watch: Stopwatch = IDLE) -> list[Rewritten]:
         """Make links of files local; return sizes and hashes. Raises `JobFailed` or `OutputError`."""
-        if self._here(0):  # What is written down has been read once, in time.
+        if self._here(0):  # Files on disk were already parsed once within the limits.
             return self._try(lambda: localize(files), watch)
         answer, _ = await self._ask(encode_rewrite_job(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
@@ -206,12 +207,12 @@ class Pool:
         self._start_before(1)
 
     def expect_rate(self, pages: float) -> None:
-        """So many pages a second are to come, nobody knows for how long."""
+        """Start workers if that many pages per second need them, for an unknown time."""
         if pages * READING > TOO_BUSY:
             self._start_before(self.count)
 
     def _start_before(self, number: int) -> None:
-        """Starts so many workers in all before there is anything for them to do."""
+        """Start workers up to that number before there are jobs."""
         missing = min(number, self.count) - max(len(self._workers), len(self._starting))
         if missing > 0 and not (self._alone or self._asked_for):
             self._awaited = True
@@ -219,12 +220,12 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """The processes of the workers that are up."""
+        """Return the process ids of the workers that are ready."""
         return [worker.pid for worker in self._workers if worker.is_up]
 
     @property
     def width(self) -> int:
-        """How many jobs are worth asking for at once."""
+        """Return the useful number of concurrent jobs."""
         return 1 if self._alone or not self.count else 2 * self.count + 2
 
     def _here(self, size: int) -> bool:
@@ -232,10 +233,10 @@ class Pool:
         if self._alone:
             return True
         is_risky = self._careful or size >= LARGE
-        wanted = self._asked_for or is_risky or (self.count and self._is_too_busy())
-        if wanted and not self._workers and not self._starting:
+        needs_workers = self._asked_for or is_risky or (self.count and self._is_too_busy())
+        if needs_workers and not self._workers and not self._starting:
             self._start(self._asked_for or 1)
-        # To wait a moment costs less than loading here, too, what reads pages, for the few that come first.
+        # Waiting for the first workers is cheaper than loading the parsers here, too, for a few pages.
         if is_risky or (self._awaited and (self._workers or self._starting)):
             return False
         if not self.count:
@@ -292,7 +293,7 @@ class Pool:
             self._start(1)
 
     def _feed(self) -> None:
-        """Gives what waits to the workers with the least before them, as far as they have room."""
+        """Give waiting jobs to the workers with the fewest bytes, as far as they have room."""
         while self._waiting:
             least = None
             for worker in self._workers:
@@ -319,21 +320,21 @@ class Pool:
         quiet = asyncio.subprocess.DEVNULL
         try:
             await asyncio.get_running_loop().subprocess_exec(lambda: worker, *command, stderr=quiet)
-        except (OSError, NotImplementedError, ValueError, TypeError) as error:  # no Python to start, or no way to
+        except (OSError, NotImplementedError, ValueError, TypeError) as error:  # Python cannot be started
             self._workers.remove(worker)
             self._not_started(str(error) or type(error).__name__)
 
     def up(self) -> None:
-        """Called by a worker that is ready."""
+        """Register a worker that is ready. Called by the worker."""
         self._false_starts = 0
         self._feed()
 
     def answered(self) -> None:
-        """Called by a worker that has room for another job."""
+        """Give more jobs to a worker. Called by the worker when it has room."""
         self._feed()
 
     def lost(self, worker: Worker) -> None:
-        """Called by a worker that has ended. Another gets its jobs, except one that killed workers repeatedly."""
+        """Replace a worker that has ended. Its jobs are retried, except one that killed workers repeatedly."""
         if worker not in self._workers:
             return
         self._workers.remove(worker)
@@ -373,14 +374,14 @@ class Pool:
         self._waiting.clear()
 
     async def give_back(self) -> None:
-        """Gives back what pages took here, once in a while: many sites share a pool, and the memory beside it."""
+        """Return memory of parsed pages to the system, periodically: sites share the pool's memory."""
         now = time.monotonic()
         if now - self._given_back >= _GIVING_BACK:
             self._given_back = now
             await asyncio.to_thread(give_back)
 
     def _tick(self) -> None:
-        """Replaces workers that hang. Those that stood still with the whole run, as on Ctrl+Z, do not."""
+        """Replace workers that hang, unless the whole run stood still, as on Ctrl+Z."""
         before, self._ticked = self._ticked, time.monotonic()
         stood_still = before and self._ticked - before > _STANDSTILL
         for worker in list(self._workers):
@@ -390,7 +391,7 @@ class Pool:
         self._ticking = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
     async def close(self) -> None:
-        """Ends all workers. What is still being read is given up."""
+        """End all workers. Unfinished jobs are abandoned."""
         self._closed = True
         if self._ticking is not None:
             self._ticking.cancel()

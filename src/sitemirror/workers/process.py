@@ -1,8 +1,8 @@
 """The program of a worker process: jobs from stdin, one by one, answers to stdout.
 
-Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
-It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when
-its input does, so also when its parent is killed.
+It is started as a program of its own and not forked, since a fork of a program with threads may hang. It uses neither
+network nor state, and writes only saved pages whose links it makes local. It ends when its input does, so also when its
+parent is killed.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from sitemirror.memory import give_back, return_large_blocks
 from sitemirror.workers.jobs import Message, answer_job
 
 HEADER: Final = Struct("<IIf")
-"""The lengths of a message's two parts, which follow, and the seconds that an answer took."""
+"""Header of a message: the lengths of its two parts, and the seconds that an answer took."""
 
 MOST_MEMORY: Final = 4 << 30
-"""Bytes of address space that a worker may take up, where the system can hold it to that. A page of 10 MB whose every
-few bytes are an element takes a third of it."""
+"""Limit of a worker's address space, in bytes, where the system can enforce it. A page of 10 MB with an element every
+few bytes takes a third of it.
+"""
 
 _BUFFER: Final = 1 << 18
-_LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
-_MANY: Final = 1 << 23  # bytes of pages whose trees have come and gone, and left memory in pieces
+_LARGE: Final = 1 << 18  # bytes of a page whose tree is worth releasing
+_MANY: Final = 1 << 23  # bytes of pages after which freed memory is fragmented
 _NOTHING: Final[Message] = (b"", b"")
 
 
-def main() -> None:
+def run_jobs() -> None:
     """Run jobs until stdin ends."""
-    import_module("sitemirror.workers.readers")  # Not by the parent, which has the rest of this module in use.
+    import_module("sitemirror.workers.readers")  # Not imported by the parent, which uses the rest of this module.
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent says when to end
     with os.fdopen(os.dup(0), "rb", _BUFFER) as jobs, os.fdopen(os.dup(1), "wb", _BUFFER) as results:
-        # Nothing that a library prints may get among the answers.
+        # Output of libraries must not get among the answers.
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
         _bound_memory()
@@ -54,7 +55,7 @@ def main() -> None:
             if len(job[1]) > _LARGE or read > _MANY:
                 read = 0
                 job, answer = _NOTHING, _NOTHING
-                gc.collect()  # Python's own stock of freed objects lies among what pages leave.
+                gc.collect()  # Python's own pool of freed objects is scattered among the memory of pages.
                 give_back()
 
 

@@ -1,4 +1,4 @@
-"""Parse pages. Loaded only where pages are parsed: a run with workers starts without it."""
+"""Parsers of pages. Loaded only where pages are parsed: a run with workers starts without them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
     meta = orjson.dumps(read_page_meta(document, len(body))).decode() if options.meta else None
     links = None
     if options.links:
-        # Converting looks into shadow roots, following links beside them: not in one tree.
+        # Conversion reads shadow roots as content, link extraction as separate trees.
         apart = b"shadowrootmode" in body
         links = page_links(body, url=url, charset=charset) if apart else tree_links(document.tree, url=url)
     if not options.markdown:
         says = describe(document)
         return ParsedPage(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
-    # A crawl that keeps HTML does without the conversion.
+    # A crawl that saves HTML only needs no conversion.
     from sitemirror.convert.metadata.front_matter import front_matter
     from sitemirror.convert.page import convert_document
 
@@ -63,7 +63,7 @@ def read_text(source: PageSource, _: ConvertOptions) -> ParsedPage:
 
 def read_css(source: PageSource, _: ConvertOptions) -> ParsedPage:
     """Find the URLs of a style sheet."""
-    from sitemirror.links.css import css_links  # Most pages are read before the first of these.
+    from sitemirror.links.css import css_links  # Most pages are parsed before the first style sheet.
 
     return ParsedPage(links=css_links(source.body, url=source.url, charset=source.charset))
 

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from sitemirror.workers.pool import Pool
 
 AHEAD: Final = 8
-"""Jobs that a worker has before it at most: it should not have to wait for the next, nor keep many from the others."""
+"""Maximum number of jobs given to a worker: it should not wait for the next, nor hold many that others could do."""
 
 BYTES_AHEAD: Final = 256 * 1024
-"""The same in bytes: behind a large page none waits."""
+"""The same in bytes: no job waits behind a large page."""
 
 LONGEST_START: Final = 20.0
-"""Seconds until a worker has to say that it is there. In a program that has its Python inside, what was started may be
-no Python at all."""
+"""Seconds until a worker has to report that it is ready. In a frozen program, the executable that was started may not
+be Python.
+"""
 
-_LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no more
+_LEAVING: Final = 1.0  # seconds that a worker has to end after it stops answering
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +46,7 @@ class WorkerJob:
         self.size = len(head) + len(body)
 
     def answer(self, answer: Message | str) -> None:
-        """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
+        """Resolve the future. A text is the reason why there is no answer. The caller may have been cancelled."""
         if not self.result.done():
             self.result.set_result(answer)
 
@@ -58,14 +59,14 @@ class Worker(asyncio.SubprocessProtocol):
     jobs: deque[WorkerJob] = field(default_factory=deque)
     is_up: bool = False
     timed_out: bool = False
-    load: int = 0  # bytes it has been given and not answered
+    load: int = 0  # bytes of jobs without an answer
     ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _transport: asyncio.SubprocessTransport | None = None
     _pipe: asyncio.WriteTransport | None = None  # to it
-    _received: bytearray = field(default_factory=bytearray)  # the beginning of an answer
-    _enough: int = 0  # bytes that it has at least
+    _received: bytearray = field(default_factory=bytearray)  # an incomplete answer
+    _enough: int = 0  # minimum number of bytes until it is complete
     _began: float = field(default_factory=time.monotonic)
-    _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
+    _is_leaving: bool = False  # a pipe is closed, so asyncio will report the end soon
 
     def do(self, job: WorkerJob) -> None:
         if not self.jobs:
@@ -73,7 +74,7 @@ class Worker(asyncio.SubprocessProtocol):
         self.jobs.append(job)
         self.load += job.size
         pipe = self._pipe
-        if pipe is not None and not pipe.is_closing():  # else it is on its way out, and its jobs come back
+        if pipe is not None and not pipe.is_closing():  # else it is ending, and its jobs are put back
             pipe.write(framed(job.message))
 
     @property
@@ -97,22 +98,22 @@ class Worker(asyncio.SubprocessProtocol):
             self.kill()
 
     def end(self) -> None:
-        """Asks the process to end: it does when nothing more can come."""
+        """Ask the process to end: it does when its input is closed."""
         if self._pipe is not None:
             self._pipe.close()
 
     def kill(self) -> None:
-        """Ends the process, unless it has. That it has is heard later, and the pipes are closed then.
+        """Kill the process if it still runs. asyncio reports its end later, and the pipes are closed then.
 
-        To close them here would look whether it has ended, and take the news from whoever waits for it: asyncio then
-        complains of an unknown child.
+        Closing them here would poll the process and reap it before asyncio's watcher, which would then complain of an
+        unknown child.
         """
         self._is_leaving = True
         if self._transport is not None and not self.ended.done():
             with suppress(ProcessLookupError):
                 self._transport.kill()
 
-    # --- what asyncio tells ------------------------------------------------------------------------------------
+    # --- called by asyncio -----------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -136,12 +137,12 @@ class Worker(asyncio.SubprocessProtocol):
                 break
             self._answered((data[begin : begin + head_size], data[begin + head_size : end]), seconds)
             start = end
-        if start < len(data):  # Most answers come whole, and are cut out of what has come, once.
+        if start < len(data):  # Most answers arrive whole, and are cut out of the buffer once.
             received += data[start:]
             self._enough = enough
 
     def _answered(self, answer: Message, seconds: float) -> None:
-        if not self.is_up:  # The first word only says that it is there.
+        if not self.is_up:  # The first message only reports that it is ready.
             self.is_up = True
             self.owner.up()
             return
@@ -154,7 +155,7 @@ class Worker(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._is_leaving = True
-        if fd == 1:  # It answers no more: as a rule because it ends, which must not be looked at just now, either.
+        if fd == 1:  # It stops answering, usually because it ends; polling it now would reap it too early, too.
             asyncio.get_running_loop().call_later(_LEAVING, self.kill)
 
     def process_exited(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.sitemaps.dates import parse_lastmod
+from sitemirror.frontier.freshness import parse_lastmod
 
 
 def at(*numbers: int) -> datetime:
