@@ -204,12 +204,12 @@ class Mirror:
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
     def _check_format(self) -> None:
-        """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
-        state, format = self._space.state, self._plan.format
-        before = state.fact("format")
-        if before is None:
-            state.set_facts(format=format)
-        elif before != format:
+        """Refuse a folder with a mirror in another format: what that saved would be neither used nor accounted for.
+
+        A run that saved nothing has noted no format.
+        """
+        format, before = self._plan.format, self._space.state.fact("format")
+        if before not in (None, format):
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
                 hint=f"choose another --output, or --format {before}",
