@@ -6,6 +6,7 @@
     ├── BadStart              a crawl's start page is no page, or not on the site
     ├── NoPage                `convert` got something that is unavailable or not a page
     ├── NoSitemap             nothing to start from; offers another way
+    │   ├── UnreadableSitemap sitemaps that could not be read
     │   └── EmptySitemap      a sitemap without a single URL in scope
     ├── OutputError           the output folder cannot be used
     │   ├── FolderLocked      another run is working on it
@@ -79,6 +80,10 @@ class NoPage(SitemirrorError):
 
 class NoSitemap(SitemirrorError):
     """No sitemap was found."""
+
+
+class UnreadableSitemap(NoSitemap):
+    """Sitemaps were found, but none could be read."""
 
 
 class EmptySitemap(NoSitemap):

@@ -64,6 +64,7 @@ class Links(StrEnum):
 class UrlSource(StrEnum):
     """Source of a run's URLs."""
 
+    AUTO = "auto"
     SITEMAP = "sitemap"
     LINKS = "links"
 
@@ -408,8 +409,8 @@ class Settings:
     disallows. Crawl-delay applies unless robots.txt is ignored."""
 
     discover: UrlSource | None = None
-    """Source of URLs: sitemap = the site's sitemaps (default of mirror); links = links on its pages (default of
-    crawl)."""
+    """Source of URLs: auto = the site's sitemaps, or links if it has none (default of mirror); sitemap = its sitemaps;
+    links = links on its pages (default of crawl). A mirror keeps the source that auto chose."""
 
     link_depth: Annotated[int, Bounds(ge=-1, le=100_000)] = -1
     """Maximum number of links from the start page: 0 = the start page with its assets, 1 = also the pages it links to.
@@ -578,7 +579,7 @@ class Options(TypedDict, total=False):
     max_age: float
     domain_lock: bool
     respect_robots: bool | None
-    discover: Literal["sitemap", "links"] | UrlSource | None
+    discover: Literal["auto", "sitemap", "links"] | UrlSource | None
     link_depth: int
     same_domain: bool
     delay_seconds: float | None

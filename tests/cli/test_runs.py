@@ -74,10 +74,12 @@ def test_list_prints_json_or_the_outline(small: Site, run_here: RunHere, tmp_pat
 
 def test_options_about_links_without_links_give_a_note(small: Site, run_here: RunHere) -> None:
     """--link-depth has no effect on sitemaps, and a note says so."""
-    note = "note: --link-depth has an effect only with --discover links"
-    assert note in run_here("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
+    auto = run_here("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
+    assert "note: --link-depth has an effect only if links are followed" in auto
+    forced = run_here("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "sitemap").stderr.splitlines()
+    assert "note: --link-depth has an effect only with --discover links" in forced
     crawled = run_here("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "links", "--output", "other")
-    assert note not in crawled.stderr
+    assert "note: " not in crawled.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

@@ -12,7 +12,7 @@ import pytest
 
 from sitemirror import mirror
 from sitemirror.errors import EmptySitemap, FolderLocked, OutputError, Unreachable
-from sitemirror.store.database import State, peek
+from sitemirror.store.database import State, host_pauses, peek
 from tests.conftest import RunHere, StartCli, until
 from tests.run.conftest import Copy, Mirror
 from tests.site import Site
@@ -261,7 +261,7 @@ def test_retry_after_survives_a_kill(site: Site, start_cli: StartCli, out: Path,
     command = ("mirror", site.url, "--rate-limit", 0, "--output", out)
     first = start_cli(*command)
     state = out / f"127.0.0.1_{site.port}" / "_state.sqlite3"
-    until(lambda: peek(state, "host_pauses") not in (None, "{}"))
+    until(lambda: peek(state, host_pauses) not in (None, "{}"))
     first.kill()
     first.communicate(timeout=10)
     site.clear_log()

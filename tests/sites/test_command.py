@@ -114,6 +114,19 @@ def test_a_failed_site_is_named(site: Site, out: Path, run_here: RunHere, tmp_pa
     assert (done.json["status"], done.json["sites_failed"], done.json["successful"]) == ("error", 1, 3)
 
 
+def test_sites_with_and_without_a_sitemap(site: Site, out: Path, run_here: RunHere, tmp_path: Path) -> None:
+    """Links are followed where there is no sitemap, and a line says for which site."""
+    (listing,) = settle(site, "listing")
+    site.html_page("/", "Home", '<p>Home <a href="/p">p</a></p>', host="bare.localhost")
+    site.html_page("/p", "P", "<p>p</p>", host="bare.localhost")
+    bare = site.url_of("bare.localhost") + "/"
+    done = run_here("mirror", "--sites", listed(tmp_path, [listing, bare]), *FAST, "--output", out)
+    assert [entry["successful"] for entry in done.json["sites"]] == [3, 2]
+    said = [line for line in done.stderr.splitlines() if "links are followed" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"warning: {bare}: no sitemap found")
+
+
 WRONG = [
     ("missing.txt", None, "missing.txt: cannot be read: "),
     ("empty.txt", "# nothing\n\n", "empty.txt: no site in it"),

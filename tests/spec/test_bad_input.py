@@ -85,23 +85,26 @@ def test_tls_failure(run_here: RunHere, out: Path, tls_site: Site, command: str)
     assert done.json["status"] == "ok"
 
 
-@both
-def test_no_sitemap(run_here: RunHere, out: Path, site: Site, command: str) -> None:
+by_sitemaps = pytest.mark.parametrize("command", [("list",), ("mirror", "--discover", "sitemap")])
+
+
+@by_sitemaps
+def test_no_sitemap(run_here: RunHere, out: Path, site: Site, command: tuple[str, ...]) -> None:
     """A site without a sitemap: where it was looked for, and what else can be given."""
     site.html_page("/", "Home", "<h1>Home</h1>")
-    message, hint = _error(run_here(command, site.url, *FAST, "--output", out), 1)
+    message, hint = _error(run_here(*command, site.url, *FAST, "--output", out), 1)
     assert "no sitemap" in message
     assert "/sitemap.xml" in message
     assert "sitemap" in hint
     assert site.count("/sitemap.xml") == 1
 
 
-@both
-def test_no_sitemap_but_a_web_page(run_here: RunHere, out: Path, site: Site, command: str) -> None:
+@by_sitemaps
+def test_no_sitemap_but_a_web_page(run_here: RunHere, out: Path, site: Site, command: tuple[str, ...]) -> None:
     """A server that answers everything with its home page has no sitemap either."""
     for path in ("/", "/robots.txt", "/sitemap.xml", "/sitemap_index.xml", "/sitemap.txt", "/wp-sitemap.xml"):
         site.html_page(path, "Home", "<h1>Welcome</h1>")
-    message, _ = _error(run_here(command, site.url, *FAST, "--output", out), 1)
+    message, _ = _error(run_here(*command, site.url, *FAST, "--output", out), 1)
     assert "no sitemap" in message
 
 

@@ -202,11 +202,12 @@ def _note_unused_options(line: CommandLine, settings: Settings) -> None:
         _note("--update has no effect with --re-download-all, which fetches everything again")
     if "max_age" in line.given and not settings.update and not settings.quiet:
         _note("--max-age has an effect only with --update")
-    source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
+    source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.AUTO)
     unused = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
-    if unused and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:
+    if unused and line.command is not Command.LIST and source is not UrlSource.LINKS and not settings.quiet:
         has = "has" if len(unused) == 1 else "have"
-        _note(f"{', '.join(unused)} {has} an effect only with --discover links")
+        when = "if links are followed" if source is UrlSource.AUTO else "with --discover links"
+        _note(f"{', '.join(unused)} {has} an effect only {when}")
 
 
 def _note(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from sitemirror import urls
-from sitemirror.errors import EmptySitemap, NoSitemap
+from sitemirror.errors import EmptySitemap, NoSitemap, UnreadableSitemap
 from sitemirror.events import PageSkipped, SitemapRead, Warned
 from sitemirror.fetch.response import Stream
 from sitemirror.frontier.scope import Scope
@@ -19,6 +19,7 @@ from sitemirror.model import (
     Fetched,
     Lane,
     NotModified,
+    Outcome,
     Problem,
     Redirect,
     SitemapRef,
@@ -74,6 +75,7 @@ class Discovery:
         self._in_scope = 0  # entries, by the scope of this run
         self._resumed = listing.listed > 0
         self._misses: list[tuple[str, Failed]] = []  # guessed paths without a sitemap
+        self.start_page: Outcome | None = None
         self.warned = set[int]()  # ids of sitemaps with a warning
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
@@ -82,7 +84,10 @@ class Discovery:
         self._kind: str | None = None
 
     async def run(self, start: ResolvedStart) -> None:
-        """List every URL in the site's sitemaps. Raises `NoSitemap` if there is none."""
+        """List every URL in the site's sitemaps. Raises `NoSitemap` if there is none.
+
+        The start page that was searched for one is in `start_page` then, or the reason why there is none.
+        """
         try:
             await self._find(start)
         finally:
@@ -296,13 +301,10 @@ class Discovery:
 
     async def _linked(self, start: ResolvedStart) -> list[str]:
         """Sitemaps in `<link rel="sitemap">` of the start page, or the page itself if it is one."""
-        page = start.page
-        if page is None:
-            outcome = await self._session.fetcher.get(
-                start.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
-            )
-            page = outcome if isinstance(outcome, Fetched) else None
-        if page is None:
+        self.start_page = page = start.page or await self._session.fetcher.get(
+            start.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
+        )
+        if not isinstance(page, Fetched):
             return []
         if looks_like_sitemap(page.body[:4096], page.content_type):  # HEAD did not show it.
             return [page.url]
@@ -332,7 +334,7 @@ class Discovery:
         if read and all(row.status == "completed" for row in read):
             raise EmptySitemap(f"the sitemap {read[-1].url} lists no URL", hint="check that it is the right sitemap")
         if read:
-            raise NoSitemap(
+            raise UnreadableSitemap(
                 f"no sitemap of {start.url} could be read: {read[-1].url}: {read[-1].error}",
                 hint="try again later, or give the URL of another sitemap",
             )

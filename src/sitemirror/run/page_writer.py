@@ -160,6 +160,7 @@ class PageWriter:
         self._count = 0
         self._flushed = 0.0  # time of the last batch
         self._blanks, self._first_blank = 0, ""
+        self._has_claimed = False  # The folder's format is noted.
 
     # --- comparing ---------------------------------------------------------------------------------------------
 
@@ -330,6 +331,9 @@ class PageWriter:
         done: list[RowChange] = []
         if pending:
             self._state.begin()
+            if not self._has_claimed:
+                self._state.set_facts(format=self._plan.format)
+                self._has_claimed = True
             for each in pending:
                 announce_write(self._state.db, each.change)
             self._state.commit()

@@ -13,7 +13,9 @@ class Plan:
     """One command with its defaults resolved."""
 
     command: str  # mirror or crawl
-    source: UrlSource
+    source: UrlSource  # sitemap or links
+    may_follow_links: bool  # if no sitemap is found
+    own_host_only: bool  # else the registrable domain
     markdown: bool
     html: bool
     index: bool
@@ -39,22 +41,29 @@ class Plan:
         return f"{self.source.value}:{self.format}"
 
 
-def plan_for(command: str, settings: Settings) -> Plan:
-    """Resolve the settings with the command's own defaults."""
+def plan_for(command: str, settings: Settings, found: UrlSource | None = None) -> Plan:
+    """Resolve the settings with the command's own defaults; `auto` becomes `found`, and sitemaps before that is known.
+
+    Links that nobody asked to follow stay on the start host: subdomains can be any number of other sites.
+    """
     crawls = command == "crawl"
     format = settings.format or (Format.HTML if crawls else Format.MARKDOWN)
     if format not in (Format.MARKDOWN, Format.HTML, Format.BOTH):
         raise UsageError(f"--format {format.value} is for list", hint="choose markdown, html or both")
-    source = settings.discover or (UrlSource.LINKS if crawls else UrlSource.SITEMAP)
+    source = settings.discover or (UrlSource.LINKS if crawls else UrlSource.AUTO)
+    is_auto = source is UrlSource.AUTO
+    if is_auto:
+        source = found or UrlSource.SITEMAP
+    by_links = source is UrlSource.LINKS
     html = format in (Format.HTML, Format.BOTH)
     return Plan(
         command=command,
         source=source,
+        may_follow_links=is_auto and found is None,
+        own_host_only=crawls or (is_auto and by_links and settings.domain_lock),
         markdown=format in (Format.MARKDOWN, Format.BOTH),
         html=html,
         index=settings.index or crawls,
         # The owner publishes a sitemap for crawlers; a link is no invitation.
-        respect_robots=crawls or source is UrlSource.LINKS
-        if settings.respect_robots is None
-        else settings.respect_robots,
+        respect_robots=crawls or by_links if settings.respect_robots is None else settings.respect_robots,
     )

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sitemirror.errors import OutputError, SitemirrorError
+from sitemirror.errors import BadStart, EmptySitemap, NoSitemap, OutputError, SitemirrorError, UnreadableSitemap
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
+from sitemirror.model import Outcome
 from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX, STATE
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.run.crawl_loop import TICK, CrawlLoop
@@ -24,12 +25,20 @@ from sitemirror.run.profile import profile
 from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, Stopped
-from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, check_site, check_start, resolve_start
+from sitemirror.run.start import (
+    ResolvedStart,
+    check_reachable,
+    check_robots,
+    check_site,
+    check_start,
+    resolve_start,
+    start_with_links,
+)
 from sitemirror.run.visit import Visitor
 from sitemirror.run.workspace import Workspace, in_thread, open_table, open_workspace
-from sitemirror.settings import SHAPING, setting_types
+from sitemirror.settings import SHAPING, UrlSource, setting_types
 from sitemirror.stopwatch import Phase
-from sitemirror.store.database import RunInfo, peek
+from sitemirror.store.database import RunInfo, host_pauses, peek, source_before
 from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
 from sitemirror.store.paths import host_folder
@@ -105,34 +114,66 @@ def _if_there(path: Path) -> str | None:
 async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
     """Run the whole command. A failure is raised with the report attached.
 
-    A `mirror` goes by sitemaps to Markdown, a `crawl` by links to HTML, unless the settings say otherwise.
+    A `mirror` goes by sitemaps, or by links if there are none, to Markdown, a `crawl` by links to HTML, unless the
+    settings say otherwise.
     """
-    plan = plan_for(command, session.settings)
-    robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
-    obeys = plan.follows_links and plan.respect_robots
+    settings = session.settings
+    robots = RobotsBook(session, CrawlScope(settings, start_url=start_url))
     # Before any request: a host may have asked for a pause just before the last run ended.
-    session.pace.restore(_pauses(peek(session.settings.output / host_folder(start_url) / STATE, "host_pauses")))
+    session.pace.restore(_pauses(peek(_state_of(session, start_url), host_pauses)))
+    plan = plan_for(command, settings, _source_before(session, start_url, start_url))
     try:
-        if obeys:
-            await session.unless_stopped(check_robots(robots, start_url))
-
-        async def gate(location: str) -> None:
-            check_site(start_url, location, session.settings)
-            if obeys:
-                robots.within(CrawlScope(session.settings, start_url=location, asked=start_url))
-                await check_robots(robots, location)
-
-        arrival = await session.unless_stopped(resolve_start(session, start_url, gate if plan.follows_links else None))
-        if plan.follows_links:
-            check_start(arrival, session.settings, plan.command)
+        arrival = await _arrive(session, start_url, plan, robots)
+        if plan.may_follow_links and host_folder(arrival.url) != host_folder(start_url):
+            plan = plan_for(command, settings, _source_before(session, start_url, arrival.url))
+            arrival = await _arrive(session, start_url, plan, robots) if plan.follows_links else arrival
     except Stopped:
-        # Rarely needed.
-
         return stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE, checkpoint_file=CHECKPOINT) as space:
-        report = await Mirror(session, space, arrival, plan, robots).run()
+        try:
+            report = await Mirror(session, space, arrival, plan, robots).run()
+        except LinksInstead as found:
+            session.warn("no sitemap found, so links are followed; --discover sitemap prevents it")
+            plan = plan_for(command, settings, UrlSource.LINKS)
+            report = await Mirror(session, space, found.start, plan, robots).run(is_second=True)
         await space.leave()
         return report
+
+
+def _state_of(session: Session, url: str) -> Path:
+    return session.settings.output / host_folder(url) / STATE
+
+
+def _source_before(session: Session, start_url: str, url: str) -> UrlSource | None:
+    """Source of URLs of the last run from the start URL, in the mirror of another URL's host."""
+    found = peek(_state_of(session, url), partial(source_before, start_url=start_url))
+    return None if found is None else UrlSource(found)
+
+
+async def _arrive(session: Session, start_url: str, plan: Plan, robots: RobotsBook) -> ResolvedStart:
+    """Resolve the start URL. A crawl asks robots.txt first, and begins at a page."""
+    obeys = plan.follows_links and plan.respect_robots
+    if obeys:
+        await session.unless_stopped(check_robots(robots, start_url))
+
+    async def gate(location: str) -> None:
+        check_site(start_url, location, session.settings)
+        if obeys:
+            robots.within(CrawlScope(session.settings, start_url=location, asked=start_url))
+            await check_robots(robots, location)
+
+    arrival = await session.unless_stopped(resolve_start(session, start_url, gate if plan.follows_links else None))
+    if plan.follows_links:
+        check_start(arrival, session.settings, plan.command)
+    return arrival
+
+
+class LinksInstead(Exception):
+    """The site has no sitemap, so its links are to be followed, from `start` on."""
+
+    def __init__(self, start: ResolvedStart) -> None:
+        super().__init__()
+        self.start = start
 
 
 class Mirror:
@@ -149,7 +190,7 @@ class Mirror:
             # Also without --mirror-index: an outdated index would list missing files.
             plan = replace(plan, index=True)
         self._plan = plan
-        if plan.command == "crawl":
+        if plan.own_host_only:
             self._scope: Scope = CrawlScope(
                 self._settings, start_url=arrival.url, asked=arrival.asked, folder=arrival.folder
             )
@@ -213,12 +254,12 @@ class Mirror:
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
     def _check_format(self) -> None:
-        """Refuse a folder with a mirror in another format: its files would be neither used nor accounted for."""
-        state, format = self._space.state, self._plan.format
-        before = state.fact("format")
-        if before is None:
-            state.set_facts(format=format)
-        elif before != format:
+        """Refuse a folder with a mirror in another format: its files would be neither used nor accounted for.
+
+        A run that saved nothing has noted no format.
+        """
+        format, before = self._plan.format, self._space.state.fact("format")
+        if before not in (None, format):
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
                 hint=f"choose another --output, or --format {before}",
@@ -249,12 +290,16 @@ class Mirror:
                 "or choose another --output",
             )
 
-    async def run(self) -> MirrorReport:
-        """Run to the end, however it comes, and publish the result."""
+    async def run(self, *, is_second: bool = False) -> MirrorReport:
+        """Run to the end, however it comes, and publish the result.
+
+        Raises `LinksInstead` if links are to be followed by a second attempt.
+        """
         session = self._session
-        session.emit(RunStarted(self._plan.command, self._arrival.asked, str(self._space.folder), self._resumed))
-        if self._scope.folder != "/":
-            session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
+        if not is_second:
+            session.emit(RunStarted(self._plan.command, self._arrival.asked, str(self._space.folder), self._resumed))
+            if self._scope.folder != "/":
+                session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
         session.pace.restore(_pauses(self._space.state.fact("host_pauses")))
         status, trouble = RunStatus.OK, None
         try:
@@ -365,12 +410,33 @@ class Mirror:
         self._listing.reopen()
         checkpoint = self._files.checkpoint
         discovery = Discovery(self._session, self._listing, self._scope, self._robots, checkpoint)
-        await discovery.run(self._arrival)
+        try:
+            await discovery.run(self._arrival)
+        except (EmptySitemap, UnreadableSitemap):
+            raise
+        except NoSitemap as error:
+            if not self._plan.may_follow_links or source_before(self._space.state.db, self._arrival.asked):
+                raise
+            raise LinksInstead(await self._start_with_links(error, discovery.start_page)) from None
         self._warned = discovery.warned
         check_reachable(self._session)
         if not self._is_first and not self._listing.unsound_sitemaps:
             with self._space.state.transaction() as db:
                 drop_unlisted(db, self._rules)
+
+    async def _start_with_links(self, error: NoSitemap, page: Outcome | None) -> ResolvedStart:
+        """The start of a crawl in place of a run by sitemaps. Raises `NoSitemap` if that may not begin there."""
+        arrival, settings = start_with_links(self._arrival, page), self._settings
+        robots = self._robots.within(CrawlScope(settings, start_url=arrival.url, asked=arrival.asked))
+        try:
+            if plan_for(self._plan.command, settings, UrlSource.LINKS).respect_robots:
+                for url in dict.fromkeys((arrival.asked, arrival.url)):
+                    await check_robots(robots, url)
+            check_start(arrival, settings, self._plan.command)
+        except BadStart as refusal:
+            message = f"{error.message}, and links cannot be followed: {refusal.message}"
+            raise NoSitemap(message, hint=refusal.hint) from None
+        return arrival
 
     # --- the end -----------------------------------------------------------------------------------------------
 

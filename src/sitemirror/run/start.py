@@ -125,6 +125,17 @@ def check_start(start: ResolvedStart, settings: Settings, command: str) -> None:
         check_html(start.url, start.content_type, _START_HINTS[command] if start.is_sitemap else _ANOTHER_PAGE)
 
 
+def start_with_links(start: ResolvedStart, page: Outcome | None) -> ResolvedStart:
+    """The start of a crawl of a site that was searched for sitemaps, with the page that the search has fetched."""
+    match page:
+        case Fetched():
+            return start._replace(page=page, content_type=page.content_type, failure=None)
+        case Failed() | Skipped():
+            return start._replace(failure=page)
+        case _:
+            return start
+
+
 def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
     """Raise `BadStart` if the start page is not HTML."""
     if not _is_html(content_type):

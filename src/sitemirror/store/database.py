@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import atexit
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.bulk_insert import complete_bulk_insert
 from sitemirror.store.migrate import OLD_VERSIONS, migrate
 from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, RunPhase
+
+T = TypeVar("T")
 
 
 class StateUnusable(Exception):
@@ -65,17 +67,36 @@ _DISK_REFUSES: Final = (
 )
 
 
-def peek(path: Path, fact: str) -> Any:
-    """Read a fact of a mirror whose state is not open; None if there is none."""
+def peek(path: Path, read: Callable[[sqlite3.Connection], T]) -> T | None:
+    """Read something of a mirror whose state is not open; None if there is none."""
     try:
         if path.is_symlink() or not path.is_file():
             return None
         # A state that was closed properly has no files beside it, and reading must not create any.
         closed = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{closed}", uri=True)) as db:
-            return db.execute(f"SELECT {fact} FROM mirror").fetchone()[0]
+            return read(db)
     except (OSError, sqlite3.Error, TypeError):  # Opening it will report the fault.
         return None
+
+
+def host_pauses(db: sqlite3.Connection) -> str:
+    """The pauses that hosts asked for, as the last run noted them."""
+    return str(db.execute("SELECT host_pauses FROM mirror").fetchone()[0])
+
+
+def source_before(db: sqlite3.Connection, start_url: str) -> str | None:
+    """Source of URLs ("sitemap", "links") of the mirror's last run from this start URL, if it knew its URLs."""
+    row = db.execute(
+        "SELECT mode, listing_run FROM run JOIN start ON start.id = start_id JOIN mirror ON format IS NOT NULL"
+        f" WHERE start.url = ? AND phase != {RunPhase.DISCOVERING} ORDER BY run.id DESC LIMIT 1",
+        (start_url,),
+    ).fetchone()
+    if row is None:
+        return None
+    mode, listing_run = row
+    # A rebuilt state knows what kind of run was complete, but not its mode.
+    return mode.partition(":")[0] if mode else "links" if listing_run is None else "sitemap"
 
 
 @cache
