@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import islice
 from typing import Final
 
 # C0 and C1 controls, the line and paragraph separators, bidi controls and other invisible format characters.
@@ -51,3 +52,33 @@ def unescape(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+_WORD: Final = re.compile(r"\w+")
+_UNSEEN: Final = "title|script|style|template|noscript"
+_HTML_PART: Final = re.compile(rf"<!--.*?(?:-->|\Z)|<({_UNSEEN})\b.*?(?:</\1\b|\Z)|<[^>]*>?|[^<]+", re.DOTALL | re.I)
+_FRONT_MATTER: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
+
+
+def count_words(text: str, limit: int) -> int:
+    """Count the words of a text up to a limit: one is often enough."""
+    return sum(1 for _ in islice(_WORD.finditer(text), limit))
+
+
+def count_words_of_html(html: str, limit: int) -> int:
+    """Count the words of a page's text up to a limit; markup, scripts and the title do not count."""
+    found = 0
+    for part in _HTML_PART.finditer(html):
+        if part[0][0] != "<":
+            found += count_words(part[0].replace("&nbsp;", " "), limit - found)
+            if found >= limit:
+                break
+    return found
+
+
+def without_front_matter(markdown: str) -> str:
+    """Return a Markdown file's text without the front matter before it."""
+    found = _FRONT_MATTER.match(markdown)
+    return markdown[found.end() :] if found else markdown

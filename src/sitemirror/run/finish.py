@@ -49,6 +49,7 @@ from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.path_allocation import collisions, mark_published
 from sitemirror.store.queue import RunRules, drop_unreached
+from sitemirror.store.replaced import purge, restore
 from sitemirror.store.reports import Counts, Graph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import ASSET, PAGE, Phase
@@ -232,6 +233,7 @@ async def publish(end: End, status: RunStatus) -> Published:
     session, space, plan, run = end.session, end.space, end.plan, end.run
     state, tree = space.state, space.reserve  # The manifest is written even when no page may be.
     end.writer.flush()
+    restored = restore_collapsed(session, space)
     report = StateReport(state)
     unread = report.unread() if plan.follows_links else 0
     with state.transaction() as db:
@@ -257,9 +259,10 @@ async def publish(end: End, status: RunStatus) -> Published:
         end.placeholders.settle(report, counts, run.number)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.advice}")
-    old = _warn_of_old_copies(session, report, counts.refresh_failed) if counts.refresh_failed else 0
+    old = _warn_of_old_copies(session, report, counts.refresh_failed, restored) if counts.refresh_failed else 0
     if complete:
         with state.transaction() as db:
+            purge(db)
             mark_published(db)
             run = state.set_phase(run, Phase.FINISHED, session.now())
         failpoint.reached("run-finished")
@@ -362,8 +365,25 @@ async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Pla
         await link_to_the_site(tree, pages, session.watch)
 
 
-def _warn_of_old_copies(session: Session, survey: StateReport, copies: int) -> int:
-    """Warns of so many copies that had to stay; gives the number of those that make the run `partial`."""
+def restore_collapsed(session: Session, space: Workspace) -> int:
+    """Restores the copies of pages that became one text, and warns once for each text; gives their number."""
+    state = space.state
+    state.commit()
+    collapses = restore(state.db, space.reserve, space.lock, session.now())
+    execute(state.db, space.journal_tree)
+    for pages, text, example in collapses:
+        session.warn(
+            f"{counted(pages, 'page')} came back with one text ({text!r}), such as {example}: the copies are kept; "
+            "--accept-changes takes the new text"
+        )
+    return sum(each.pages for each in collapses)
+
+
+def _warn_of_old_copies(session: Session, survey: StateReport, copies: int, restored: int) -> int:
+    """Warns of so many copies that had to stay; gives the number of those that make the run `partial`.
+
+    Of those that were `restored` by this run it has warned before.
+    """
     redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
         session.warn(
@@ -375,9 +395,10 @@ def _warn_of_old_copies(session: Session, survey: StateReport, copies: int) -> i
             f"{counted(others, 'page')} kept as saved, though not brought up to date for over a week: "
             "refresh_error in the manifest has the reason for each"
         )
-    if old := copies - redirected - others:
+    old = copies - redirected - others
+    if old > restored:
         session.warn(
-            f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
+            f"{counted(old - restored, 'page')} could not be brought up to date; old copies are kept: "
             "refresh_error in the manifest has the reason for each, and the next --update asks again"
         )
     return old

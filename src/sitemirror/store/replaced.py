@@ -1,0 +1,182 @@
+"""Copies that a run has replaced: kept until it ends, so that a bad night of the site can be undone.
+
+A site under repair, a login page or a CDN's error page answers every URL with one text and status 200. One such answer
+looks like a change; that many pages became one text is known only when the run ends. Until then the old bytes and rows
+are in the state: committed before a file is replaced, deleted when a complete run has decided that the change stays.
+
+`restore` is idempotent and remembers its decision before it writes the first file, so a kill at any point is finished
+by the next run.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from sitemirror import failpoint
+from sitemirror.reasons import Reason
+from sitemirror.store.files import Tree
+from sitemirror.store.journal import announce_delete
+from sitemirror.store.tables import ASSET, ChangeKind, FileKind, UrlState
+from sitemirror.store.url_record import UrlRecord
+from sitemirror.text import without_front_matter
+
+LEAST: Final = 3
+"""Pages that have to become one text on a small site before that is a collapse."""
+
+MOST: Final = 20
+"""The same on a large one; between them it is a twentieth of the pages."""
+
+_QUOTED: Final = 60  # characters of the text in a warning
+_LEVEL: Final = 1  # of compression: a redesign replaces every page
+_URL_COLUMNS: Final = ("state", "reason", "detail", "transient", "target_id", "since", "kind", "size")
+
+
+class Collapse(NamedTuple):
+    """Pages that became one text, and whose copies were restored."""
+
+    pages: int
+    text: str  # its beginning
+    example: str  # the URL of one
+
+
+def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new_text: bytes) -> None:
+    """Keeps a page's files and rows. Belongs in the transaction that is committed before the files are replaced.
+
+    Of a page that is replaced twice the first copy counts.
+    """
+    known = db.execute("UPDATE replaced SET new_text_hash = ? WHERE url_id = ?", (new_text, record.id)).rowcount
+    old_text = record.text_hash or record.sha256  # A rebuilt state knows no text.
+    if known or old_text is None:
+        return
+    files = _rows(db, "SELECT * FROM file WHERE url_id = ?", record.id)
+    rows = {
+        "url": _rows(db, f"SELECT {', '.join(_URL_COLUMNS)} FROM url WHERE id = ?", record.id)[0],
+        "page": _rows(db, "SELECT * FROM page WHERE url_id = ?", record.id)[0],
+        "files": files,
+        "links": _rows(db, "SELECT * FROM link WHERE src_id = ?", record.id),
+    }
+    db.execute(
+        "INSERT INTO replaced (url_id, run_id, old_text_hash, new_text_hash, rows) VALUES (?, ?, ?, ?, ?)",
+        (record.id, run, old_text, new_text, json.dumps(rows, default=lambda data: {"hex": data.hex()})),
+    )
+    for file in files:
+        if tree.exists(file["path"]):
+            data = zlib.compress(tree.read(file["path"]), _LEVEL)
+            db.execute("INSERT INTO replaced_file VALUES (?, ?, ?)", (record.id, file["path"], data))
+
+
+def forget(db: sqlite3.Connection, id: int) -> None:
+    """Forgets a copy whose page has its old text after all."""
+    if db.execute("DELETE FROM replaced WHERE url_id = ?", (id,)).rowcount:
+        db.execute("DELETE FROM replaced_file WHERE url_id = ?", (id,))
+
+
+def purge(db: sqlite3.Connection) -> None:
+    """Forgets all copies that are not to be restored: what replaced them stays."""
+    if db.execute("DELETE FROM replaced WHERE NOT restores").rowcount:
+        db.execute("DELETE FROM replaced_file WHERE url_id NOT IN (SELECT url_id FROM replaced)")
+
+
+def accept(db: sqlite3.Connection) -> None:
+    """Takes every text as the site's, also those that were refused before."""
+    purge(db)
+    db.execute("DELETE FROM refused_text")
+
+
+def restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], now: str) -> list[Collapse]:
+    """Restores pages that became one text. Begins and ends its own transactions; the journal is executed after it."""
+    if db.execute("SELECT 1 FROM replaced LIMIT 1").fetchone() is None:
+        return []
+    assert not db.in_transaction  # A kill would forget what was decided, but not what was done.
+    db.execute("BEGIN")
+    pages = db.execute(
+        f"SELECT count(*) FROM url WHERE state = {UrlState.PAGE} AND gone_since IS NULL AND kind IS NOT {ASSET}"
+    ).fetchone()[0]
+    # What was refused once is refused of every page: a site recovers page by page.
+    db.execute(
+        "INSERT OR IGNORE INTO refused_text SELECT new_text_hash FROM replaced"
+        " GROUP BY new_text_hash HAVING count(DISTINCT old_text_hash) >= ?",
+        (max(LEAST, min(MOST, pages / 20)),),
+    )
+    db.execute("UPDATE replaced SET restores = 1 WHERE new_text_hash IN (SELECT text_hash FROM refused_text)")
+    db.execute("COMMIT")
+    failpoint.reached("collapse-found")
+    texts = db.execute(
+        "SELECT new_text_hash, count(*), min(url.url) FROM replaced JOIN url ON url.id = url_id WHERE restores"
+        " GROUP BY new_text_hash ORDER BY 3"
+    ).fetchall()
+    found = []
+    for text, count, example in texts:
+        found.append(Collapse(count, _beginning(db, tree, example), example))
+        ids = db.execute("SELECT url_id FROM replaced WHERE restores AND new_text_hash = ?", (text,)).fetchall()
+        for (id,) in ids:
+            _restore(db, tree, lock, id, str(count), now)
+    return found
+
+
+def _restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], id: int, count: str, now: str) -> None:
+    text, run = db.execute("SELECT rows, run_id FROM replaced WHERE url_id = ?", (id,)).fetchone()
+    rows = json.loads(text, object_hook=_bytes)
+    there = set()
+    for path, data in db.execute("SELECT path, data FROM replaced_file WHERE url_id = ?", (id,)):
+        lock(path.partition("/")[0])
+        tree.write(path, zlib.decompress(data))
+        there.add(path)
+    failpoint.reached("copy-restored")
+    db.execute("BEGIN")
+    for (path,) in db.execute("SELECT path FROM file WHERE url_id = ?", (id,)).fetchall():
+        if path not in there:  # It came with the answer, or somebody had deleted it before.
+            announce_delete(db, path)
+    for table, column in (("file", "url_id"), ("page", "url_id"), ("link", "src_id")):
+        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (id,))
+    for file in rows["files"]:
+        del file["id"]
+        _insert(db, "file", file | {"durable": 0})
+    _insert(db, "page", rows["page"] | {"etag": None, "last_modified": None})  # so that it is asked for whole
+    for link in rows["links"]:
+        _insert(db, "link", link)
+    url = rows["url"]
+    if url["state"] == UrlState.PAGE:
+        since = url["since"] if url["reason"] == Reason.COLLAPSED else now
+        url |= {"reason": int(Reason.COLLAPSED), "detail": count, "transient": None, "target_id": None, "since": since}
+    assignments = ", ".join(f"{name} = ?" for name in url)
+    db.execute(f"UPDATE url SET {assignments} WHERE id = ?", (*url.values(), id))
+    db.execute(
+        f"DELETE FROM change WHERE url_id = ? AND run_id = ? AND kind IN ({ChangeKind.ADDED}, {ChangeKind.CHANGED})",
+        (id, run),
+    )
+    db.execute("DELETE FROM replaced WHERE url_id = ?", (id,))
+    db.execute("DELETE FROM replaced_file WHERE url_id = ?", (id,))
+    db.execute("COMMIT")
+
+
+def _beginning(db: sqlite3.Connection, tree: Tree, url: str) -> str:
+    """How the text begins that pages have become: the Markdown, or the title where there is none."""
+    kind, path, title = db.execute(
+        "SELECT file.kind, file.path, page.title FROM url JOIN page ON page.url_id = url.id"
+        " JOIN file ON file.url_id = url.id WHERE url.url = ? ORDER BY file.kind LIMIT 1",
+        (url,),
+    ).fetchone() or (None, "", None)
+    text = title or ""
+    if kind == FileKind.MARKDOWN and tree.exists(path):
+        text = without_front_matter(tree.read(path).decode("utf-8", "replace"))[:1_000].lstrip("# \n")
+    text = " ".join(text.split())
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+
+
+def _rows(db: sqlite3.Connection, query: str, id: int) -> list[dict[str, Any]]:
+    rows = db.execute(query, (id,))
+    names = [name for name, *_ in rows.description]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+
+
+def _bytes(value: dict[str, Any]) -> Any:
+    return bytes.fromhex(value["hex"]) if value.keys() == {"hex"} else value
