@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
@@ -59,6 +60,9 @@ def _escape(match: re.Match[str]) -> str:
 _WORD: Final = re.compile(r"\w+")
 _UNSEEN: Final = "title|script|style|template|noscript"
 _HTML_PART: Final = re.compile(rf"<!--.*?(?:-->|\Z)|<({_UNSEEN})\b.*?(?:</\1\b|\Z)|<[^>]*>?|[^<]+", re.DOTALL | re.I)
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+|\w+")
+_DIGIT: Final = re.compile(r"\d")
+_LINK_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
 _FRONT_MATTER: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
 
 
@@ -76,6 +80,22 @@ def count_words_of_html(html: str, limit: int) -> int:
             if found >= limit:
                 break
     return found
+
+
+def gist(text: str) -> bytes | None:
+    """Return a hash of a text's words without those that contain a digit; `None` if there are no others.
+
+    An error page often names the request and the time, and is the same page all the same.
+    """
+    words = [word for word in _NAME.findall(_LINK_TARGET.sub("]", text)) if not _DIGIT.search(word)]
+    return (
+        blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=16, person=b"gist").digest() if words else None
+    )
+
+
+def text_of_html(html: str) -> str:
+    """Return a page's text: without markup, scripts and the title."""
+    return " ".join(part[0] for part in _HTML_PART.finditer(html) if part[0][0] != "<")
 
 
 def without_front_matter(markdown: str) -> str:

@@ -233,14 +233,19 @@ async def publish(end: End, status: RunStatus) -> Published:
     session, space, plan, run = end.session, end.space, end.plan, end.run
     state, tree = space.state, space.reserve  # The manifest is written even when no page may be.
     end.writer.flush()
-    restored = restore_collapsed(session, space)
+    restored, is_undone = 0, True
+    try:
+        restored = restore_collapsed(session, space)
+    except OutputError as error:  # The next run does it before anything else.
+        is_undone = False
+        session.warn(f"some copies could not be restored: {error.advice}")
     report = StateReport(state)
     unread = report.unread() if plan.follows_links else 0
     with state.transaction() as db:
         resolve_aliases(db)
     if plan.html and is_unfinished(state):  # before any path changes
         await _relink_html(session, state, tree)
-    complete = status is RunStatus.OK and not report.counts().not_reached and not unread
+    complete = status is RunStatus.OK and is_undone and not report.counts().not_reached and not unread
     with session.watch.working(Stage.PUBLISHING):
         _decide(end, tree, complete=complete)
     report = StateReport(state)
@@ -279,7 +284,7 @@ async def publish(end: End, status: RunStatus) -> Published:
         manifest,
         contents,
         writer.mirror_index() if plan.index else None,
-        incomplete=bool(end.listing.failed_sitemaps or old or unread),
+        incomplete=bool(end.listing.failed_sitemaps or old or unread or not is_undone),
         gone=report.gone_since(run.started_at) if counts.gone else 0,
         new=changes.new,
         changed=changes.changed,

@@ -24,7 +24,7 @@ from sitemirror.store.journal import announce_write, execute, finish_writes, str
 from sitemirror.store.path_allocation import PathAllocator, html_beside
 from sitemirror.store.paths import ENCODING, can_be_written, path_key
 from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.replaced import forget, keep
+from sitemirror.store.replaced import NewText, forget, gist_of, keep
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, FileKind, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, note_received
 from sitemirror.text import count_words, count_words_of_html, counted, without_front_matter
@@ -424,7 +424,12 @@ class PageWriter:
         if same or not fetched.is_page:
             forget(self._state.db, record.id)
         elif record.text_hash != fetched.reading.digest and not self._session.settings.accept_changes:
-            keep(self._state.db, self._tree, record, run, fetched.reading.digest)
+            reading = fetched.reading
+            if reading.markdown is not None:
+                words = gist_of(reading.markdown, FileKind.MARKDOWN)
+            else:
+                words = gist_of(fetched.html or b"", FileKind.HTML)
+            keep(self._state.db, self._tree, record, run, NewText(reading.digest, words))
 
     def touch(self, record: UrlRecord) -> None:
         """Sets the mtime of a copy that is current: it says when that was last known."""

@@ -22,7 +22,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.journal import announce_delete
 from sitemirror.store.tables import ASSET, ChangeKind, FileKind, UrlState
 from sitemirror.store.url_record import UrlRecord
-from sitemirror.text import without_front_matter
+from sitemirror.text import gist, text_of_html, without_front_matter
 
 LEAST: Final = 3
 """Pages that have to become one text on a small site before that is a collapse."""
@@ -32,6 +32,7 @@ MOST: Final = 20
 
 _QUOTED: Final = 60  # characters of the text in a warning
 _LEVEL: Final = 1  # of compression: a redesign replaces every page
+_TEXT: Final = "coalesce(new_gist, new_text_hash)"
 _URL_COLUMNS: Final = ("state", "reason", "detail", "transient", "target_id", "since", "kind", "size")
 
 
@@ -43,12 +44,20 @@ class Collapse(NamedTuple):
     example: str  # the URL of one
 
 
-def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new_text: bytes) -> None:
+class NewText(NamedTuple):
+    """The text of an answer."""
+
+    hash: bytes
+    gist: bytes | None  # of its words without numbers
+
+
+def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: NewText) -> None:
     """Keeps a page's files and rows. Belongs in the transaction that is committed before the files are replaced.
 
     Of a page that is replaced twice the first copy counts.
     """
-    known = db.execute("UPDATE replaced SET new_text_hash = ? WHERE url_id = ?", (new_text, record.id)).rowcount
+    query = "UPDATE replaced SET new_text_hash = ?, new_gist = ? WHERE url_id = ?"
+    known = db.execute(query, (*new, record.id)).rowcount
     old_text = record.text_hash or record.sha256  # A rebuilt state knows no text.
     if known or old_text is None:
         return
@@ -59,14 +68,25 @@ def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new_te
         "files": files,
         "links": _rows(db, "SELECT * FROM link WHERE src_id = ?", record.id),
     }
-    db.execute(
-        "INSERT INTO replaced (url_id, run_id, old_text_hash, new_text_hash, rows) VALUES (?, ?, ?, ?, ?)",
-        (record.id, run, old_text, new_text, json.dumps(rows, default=lambda data: {"hex": data.hex()})),
-    )
+    old_gist = None
     for file in files:
         if tree.exists(file["path"]):
-            data = zlib.compress(tree.read(file["path"]), _LEVEL)
-            db.execute("INSERT INTO replaced_file VALUES (?, ?, ?)", (record.id, file["path"], data))
+            data = tree.read(file["path"])
+            packed = zlib.compress(data, _LEVEL)
+            db.execute("INSERT INTO replaced_file VALUES (?, ?, ?)", (record.id, file["path"], packed))
+            if file["path"] == record.path:
+                old_gist = gist_of(data, file["kind"])
+    db.execute(
+        "INSERT INTO replaced (url_id, run_id, old_text_hash, new_text_hash, old_gist, new_gist, rows)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (record.id, run, old_text, new.hash, old_gist, new.gist, json.dumps(rows, default=_hex)),
+    )
+
+
+def gist_of(data: bytes, kind: int) -> bytes | None:
+    """Hash of the words in a page's file, without numbers."""
+    text = data.decode("utf-8", "replace")
+    return gist(without_front_matter(text) if kind == FileKind.MARKDOWN else text_of_html(text))
 
 
 def forget(db: sqlite3.Connection, id: int) -> None:
@@ -97,22 +117,25 @@ def restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], now
         f"SELECT count(*) FROM url WHERE state = {UrlState.PAGE} AND gone_since IS NULL AND kind IS NOT {ASSET}"
     ).fetchone()[0]
     # What was refused once is refused of every page: a site recovers page by page.
-    db.execute(
-        "INSERT OR IGNORE INTO refused_text SELECT new_text_hash FROM replaced"
-        " GROUP BY new_text_hash HAVING count(DISTINCT old_text_hash) >= ?",
-        (max(LEAST, min(MOST, pages / 20)),),
-    )
-    db.execute("UPDATE replaced SET restores = 1 WHERE new_text_hash IN (SELECT text_hash FROM refused_text)")
+    # Numbers count or do not, but for old and new texts alike: pages may differ by numbers alone.
+    for text in ("text_hash", "gist"):
+        db.execute(
+            f"INSERT OR IGNORE INTO refused_text SELECT new_{text} FROM replaced WHERE new_{text} IS NOT NULL"
+            f" GROUP BY new_{text} HAVING count(DISTINCT old_{text}) >= ?",
+            (max(LEAST, min(MOST, pages / 20)),),
+        )
+    refused = "IN (SELECT text_hash FROM refused_text)"
+    db.execute(f"UPDATE replaced SET restores = 1 WHERE new_text_hash {refused} OR new_gist {refused}")
     db.execute("COMMIT")
     failpoint.reached("collapse-found")
     texts = db.execute(
-        "SELECT new_text_hash, count(*), min(url.url) FROM replaced JOIN url ON url.id = url_id WHERE restores"
-        " GROUP BY new_text_hash ORDER BY 3"
+        f"SELECT {_TEXT}, count(*), min(url.url) FROM replaced JOIN url ON url.id = url_id WHERE restores"
+        f" GROUP BY {_TEXT} ORDER BY 3"
     ).fetchall()
     found = []
     for text, count, example in texts:
         found.append(Collapse(count, _beginning(db, tree, example), example))
-        ids = db.execute("SELECT url_id FROM replaced WHERE restores AND new_text_hash = ?", (text,)).fetchall()
+        ids = db.execute(f"SELECT url_id FROM replaced WHERE restores AND {_TEXT} = ?", (text,)).fetchall()
         for (id,) in ids:
             _restore(db, tree, lock, id, str(count), now)
     return found
@@ -176,6 +199,10 @@ def _rows(db: sqlite3.Connection, query: str, id: int) -> list[dict[str, Any]]:
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
     db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+
+
+def _hex(data: bytes) -> dict[str, str]:
+    return {"hex": data.hex()}
 
 
 def _bytes(value: dict[str, Any]) -> Any:

@@ -309,6 +309,8 @@ CREATE TABLE replaced (
   run_id INTEGER NOT NULL,
   old_text_hash BLOB NOT NULL,
   new_text_hash BLOB NOT NULL,
+  old_gist BLOB,  -- hash of the text without numbers; NULL if that is nothing
+  new_gist BLOB,
   restores INTEGER NOT NULL DEFAULT 0,
   rows TEXT NOT NULL  -- JSON
 );
