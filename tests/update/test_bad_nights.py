@@ -18,7 +18,7 @@ from tests.run.conftest import Copy, Later, Mirror
 from tests.site import Site, faults
 
 FORMATS = ("markdown", "html", "both")
-NAMES = "ash beech cedar elm fir hazel larch maple oak pine rowan yew".split()
+NAMES = ["ash", "beech", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew"]
 SHELL = '<!DOCTYPE html><title>App</title><div id="root"></div><script>let words = "not for readers";</script>'
 NOTICE = "<!DOCTYPE html><title>Sorry</title><h1>Down for maintenance</h1><p>We are back at six in the morning.</p>"
 LOGIN = '<!DOCTYPE html><title>Sign in</title><form><h1>Sign in</h1><p>Your name</p><input name="user"></form>'
@@ -287,6 +287,34 @@ def test_killed_bad_night_is_undone_by_the_next_run(
     done = run_here(*command, "--re-download-all")
     assert (done.json["status"], done.json["changed"], files(copy)) == ("ok", 0, before)
     assert run_here("verify", out).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills with signals")
+def test_bad_night_begins_in_a_killed_run(site: Site, run_here: RunHere, out: Path, copy: Copy) -> None:
+    """Its few pages count with those of the next run, which is another."""
+    command = ("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out)
+    good(site)
+    assert run_here(*command).returncode == 0
+    before = files(copy)
+    bad(site, NOTICE, NAMES[:2])
+    died = run_here(*command, "--re-download-all", env={"SITEMIRROR_FAILPOINT": "collapse-found"})
+    assert died.returncode == -signal.SIGKILL
+    bad(site, NOTICE)
+    site.sitemap(urls=[(f"/{name}", "2999-01-01") for name in ["", *NAMES]])
+    done = run_here(*command, "--update")
+    assert (done.json["status"], done.json["refresh_failed"], files(copy)) == ("partial", 12, before)
+
+
+def test_update_command_accepts_changes(site: Site, run_here: RunHere, out: Path, copy: Copy) -> None:
+    """For one run: the mirror does not remember it."""
+    good(site)
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
+    bad(site, NOTICE)
+    site.sitemap(urls=[(f"/{name}", "2999-01-01") for name in ["", *NAMES]])
+    assert run_here("update", out, "--strict").returncode == 3
+    done = run_here("update", out, "--strict", "--accept-changes")
+    assert (done.returncode, done.json["changed"]) == (0, 12)
+    assert "accept_changes" not in copy.manifest["options"]
 
 
 async def test_interrupted_bad_night_is_undone_at_once(site: Site, run: Mirror, copy: Copy) -> None:

@@ -421,9 +421,11 @@ class PageWriter:
 
     def keep_replaced(self, record: UrlRecord, run: int, fetched: FetchedPage, *, same: bool) -> None:
         """Keeps the copy that an answer replaces until the run ends. Comes before all that the answer changes."""
-        if same or not fetched.is_page:
-            forget(self._state.db, record.id)
-        elif record.text_hash != fetched.reading.digest and not self._session.settings.accept_changes:
+        if same:
+            forget(self._state.db, record.id, fetched.reading.digest)
+        elif (
+            fetched.is_page and record.text_hash != fetched.reading.digest and not self._session.settings.accept_changes
+        ):
             reading = fetched.reading
             if reading.markdown is not None:
                 words = gist_of(reading.markdown, FileKind.MARKDOWN)

@@ -33,7 +33,7 @@ from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
 from sitemirror.store.paths import host_folder
 from sitemirror.store.queue import RunRules, drop_unlisted, fill_queue, resume_queue
-from sitemirror.store.replaced import accept, purge
+from sitemirror.store.replaced import accept
 from sitemirror.store.reports import NOTHING, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import Phase
@@ -206,7 +206,7 @@ class Mirror:
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
     def _settle_replaced(self) -> None:
-        """Ends what a killed or interrupted run left undecided about copies that it had replaced."""
+        """Restores what a killed run had no time for. What it replaced besides is judged when this run ends."""
         state = self._space.state
         if self._settings.accept_changes:
             with state.transaction() as db:
@@ -215,9 +215,6 @@ class Mirror:
             from sitemirror.run.finish import restore_collapsed  # Hardly ever needed.
 
             restore_collapsed(self._session, self._space)
-            if not self._resumed:
-                with state.transaction() as db:
-                    purge(db)
 
     def _check_format(self) -> None:
         """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""

@@ -54,10 +54,10 @@ class NewText(NamedTuple):
 def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: NewText) -> None:
     """Keeps a page's files and rows. Belongs in the transaction that is committed before the files are replaced.
 
-    Of a page that is replaced twice the first copy counts.
+    Of a page that is replaced twice, also by two runs that were killed, the first copy counts: it may be the good one.
     """
-    query = "UPDATE replaced SET new_text_hash = ?, new_gist = ? WHERE url_id = ?"
-    known = db.execute(query, (*new, record.id)).rowcount
+    query = "UPDATE replaced SET run_id = ?, new_text_hash = ?, new_gist = ? WHERE url_id = ?"
+    known = db.execute(query, (run, *new, record.id)).rowcount
     old_text = record.text_hash or record.sha256  # A rebuilt state knows no text.
     if known or old_text is None:
         return
@@ -89,9 +89,9 @@ def gist_of(data: bytes, kind: int) -> bytes | None:
     return gist(without_front_matter(text) if kind == FileKind.MARKDOWN else text_of_html(text))
 
 
-def forget(db: sqlite3.Connection, id: int) -> None:
-    """Forgets a copy whose page has its old text after all."""
-    if db.execute("DELETE FROM replaced WHERE url_id = ?", (id,)).rowcount:
+def forget(db: sqlite3.Connection, id: int, text: bytes) -> None:
+    """Forgets a copy if its page has this text, the old one, after all."""
+    if db.execute("DELETE FROM replaced WHERE url_id = ? AND old_text_hash = ?", (id, text)).rowcount:
         db.execute("DELETE FROM replaced_file WHERE url_id = ?", (id,))
 
 
