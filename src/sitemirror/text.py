@@ -87,10 +87,15 @@ def gist(text: str) -> bytes | None:
 
     An error page often names the request and the time, and is the same page all the same.
     """
-    words = [word for word in _NAME.findall(_LINK_TARGET.sub("]", text)) if not _DIGIT.search(word)]
+    words = [word for word in _NAME.findall(without_link_targets(text)) if not _DIGIT.search(word)]
     return (
         blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=16, person=b"gist").digest() if words else None
     )
+
+
+def without_link_targets(markdown: str) -> str:
+    """Return Markdown with the text of its links alone."""
+    return _LINK_TARGET.sub("]", markdown)
 
 
 def text_of_html(html: str) -> str:

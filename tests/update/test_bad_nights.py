@@ -115,6 +115,19 @@ async def test_pages_that_differ_by_numbers_alone_may_change(site: Site, run: Mi
     assert (report.status, report.changed, report.warnings) == ("ok", 40, ())
 
 
+@pytest.mark.parametrize("format", FORMATS)
+async def test_bad_night_after_the_state_was_lost(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """The texts are compared with those of the files."""
+    good(site)
+    await run(format=format)
+    before = files(copy)
+    for left in copy.folder.glob("_state.sqlite3*"):
+        left.unlink()
+    bad(site, NOTICE)
+    report = await run(format=format, re_download_all=True)
+    assert (report.status, report.refresh_failed, files(copy)) == ("partial", 12, before)
+
+
 async def test_warning_names_the_text_and_an_example(site: Site, run: Mirror, copy: Copy) -> None:
     """One warning for a text."""
     good(site)

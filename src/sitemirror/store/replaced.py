@@ -14,15 +14,17 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint
+from sitemirror.errors import OutputError
 from sitemirror.reasons import Reason
 from sitemirror.store.files import Tree
 from sitemirror.store.journal import announce_delete
 from sitemirror.store.tables import ASSET, ChangeKind, FileKind, UrlState
 from sitemirror.store.url_record import UrlRecord
-from sitemirror.text import gist, text_of_html, without_front_matter
+from sitemirror.text import gist, text_of_html, without_front_matter, without_link_targets
 
 LEAST: Final = 3
 """Pages that have to become one text on a small site before that is a collapse."""
@@ -58,9 +60,9 @@ def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: N
     """
     query = "UPDATE replaced SET run_id = ?, new_text_hash = ?, new_gist = ? WHERE url_id = ?"
     known = db.execute(query, (run, *new, record.id)).rowcount
-    old_text = record.text_hash or record.sha256  # A rebuilt state knows no text.
-    if known or old_text is None:
+    if known:
         return
+    old_text, old_gist = record.text_hash, None
     files = _rows(db, "SELECT * FROM file WHERE url_id = ?", record.id)
     rows = {
         "url": _rows(db, f"SELECT {', '.join(_URL_COLUMNS)} FROM url WHERE id = ?", record.id)[0],
@@ -68,14 +70,22 @@ def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: N
         "files": files,
         "links": _rows(db, "SELECT * FROM link WHERE src_id = ?", record.id),
     }
-    old_gist = None
     for file in files:
-        if tree.exists(file["path"]):
-            data = tree.read(file["path"])
-            packed = zlib.compress(data, _LEVEL)
-            db.execute("INSERT INTO replaced_file VALUES (?, ?, ?)", (record.id, file["path"], packed))
-            if file["path"] == record.path:
-                old_gist = gist_of(data, file["kind"])
+        try:
+            data = tree.read(file["path"]) if tree.exists(file["path"]) else None
+        except OutputError:  # A failing disk, or missing permissions: the new file can only be better.
+            data = None
+        if data is None:
+            continue
+        packed = zlib.compress(data, _LEVEL)
+        db.execute("INSERT OR REPLACE INTO replaced_file VALUES (?, ?, ?)", (record.id, file["path"], packed))
+        if file["path"] == record.path:
+            words = _words(data, file["kind"])
+            old_gist = gist(words)
+            # A rebuilt state knows no text, and the links in the file may be local.
+            old_text = old_text or blake2b(without_link_targets(words).encode(), digest_size=16).digest()
+    if old_text is None:  # There is nothing to restore.
+        return
     db.execute(
         "INSERT INTO replaced (url_id, run_id, old_text_hash, new_text_hash, old_gist, new_gist, rows)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -85,8 +95,12 @@ def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: N
 
 def gist_of(data: bytes, kind: int) -> bytes | None:
     """Hash of the words in a page's file, without numbers."""
+    return gist(_words(data, kind))
+
+
+def _words(data: bytes, kind: int) -> str:
     text = data.decode("utf-8", "replace")
-    return gist(without_front_matter(text) if kind == FileKind.MARKDOWN else text_of_html(text))
+    return without_front_matter(text) if kind == FileKind.MARKDOWN else text_of_html(text)
 
 
 def forget(db: sqlite3.Connection, id: int, text: bytes) -> None:
