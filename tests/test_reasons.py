@@ -43,6 +43,8 @@ WORDS = [
     ("content type application/pdf", Reason.WRONG_TYPE, "application/pdf"),
     ("content type image/png, sent as text/html", Reason.WRONG_TYPE, "image/png, sent as text/html"),
     ("HTTP 204: no content", Reason.NO_CONTENT, "204"),
+    ("a page without text", Reason.EMPTY, None),
+    ("40 pages came back with one text", Reason.COLLAPSED, "40"),
     ("not HTML", Reason.NOT_HTML, None),
     ("unreadable: binary data, sent as text/html", Reason.UNREADABLE, "binary data, sent as text/html"),
     ("redirects out of scope: https://o.example/ (domain lock)", Reason.REDIRECT_OFF_DOMAIN, "https://o.example/"),

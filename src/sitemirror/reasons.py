@@ -52,6 +52,8 @@ class Reason(IntEnum):
     NO_CONTENT = 42
     NOT_HTML = 43
     UNREADABLE = 44
+    EMPTY = 45
+    COLLAPSED = 46
 
     # Redirects. The detail of the first five is the location.
     REDIRECT_OFF_DOMAIN = 50
@@ -145,6 +147,8 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.NO_CONTENT: "HTTP {number}: no content",
         Reason.NOT_HTML: "not HTML",
         Reason.UNREADABLE: "unreadable: {text}",
+        Reason.EMPTY: "a page without text",
+        Reason.COLLAPSED: "{number} pages came back with one text",
         Reason.REDIRECT_OFF_DOMAIN: "redirects out of scope: {url} (domain lock)",
         Reason.REDIRECT_OUTSIDE_START: "redirects out of scope: {url} (outside the start path)",
         Reason.REDIRECT_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include-path)",

@@ -120,6 +120,7 @@ OF_ONE_RUN: Final = COMMAND_LINE_ONLY | {
     "output",
     "update",
     "re_download_all",
+    "accept_changes",
     "workers",
     "max_connections",
     "min_free_mb",
@@ -428,6 +429,9 @@ class Settings:
     re_download_all: bool = False
     """Fetch all pages again, even unchanged ones."""
 
+    accept_changes: bool = False
+    """Replace copies also by pages without text, and when many pages have become the same text."""
+
     whole_site: bool = False
     """Take the whole site, not only URLs under the start URL's path."""
 
@@ -585,6 +589,7 @@ class Options(TypedDict, total=False):
     delay_seconds: float | None
     honor_nofollow: bool
     re_download_all: bool
+    accept_changes: bool
     whole_site: bool
     include_path: Sequence[str]
     exclude_path: Sequence[str]

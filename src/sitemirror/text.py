@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+from hashlib import blake2b
+from itertools import islice
 from typing import Final
 
 # C0 and C1 controls, the line and paragraph separators, bidi controls and other invisible format characters.
@@ -51,3 +53,57 @@ def unescape(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+_WORD: Final = re.compile(r"\w+")
+_UNSEEN: Final = "title|script|style|template|noscript"
+_HTML_PART: Final = re.compile(rf"<!--.*?(?:-->|\Z)|<({_UNSEEN})\b.*?(?:</\1\b|\Z)|<[^>]*>?|[^<]+", re.DOTALL | re.I)
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+|\w+")
+_DIGIT: Final = re.compile(r"\d")
+_LINK_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
+_FRONT_MATTER: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
+
+
+def count_words(text: str, limit: int) -> int:
+    """Count the words of a text up to a limit: one is often enough."""
+    return sum(1 for _ in islice(_WORD.finditer(text), limit))
+
+
+def count_words_of_html(html: str, limit: int) -> int:
+    """Count the words of a page's text up to a limit; markup, scripts and the title do not count."""
+    found = 0
+    for part in _HTML_PART.finditer(html):
+        if part[0][0] != "<":
+            found += count_words(part[0].replace("&nbsp;", " "), limit - found)
+            if found >= limit:
+                break
+    return found
+
+
+def gist(text: str) -> bytes | None:
+    """Return a hash of a text's words without those that contain a digit; `None` if there are no others.
+
+    An error page often names the request and the time, and is the same page all the same.
+    """
+    words = [word for word in _NAME.findall(without_link_targets(text)) if not _DIGIT.search(word)]
+    return (
+        blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=16, person=b"gist").digest() if words else None
+    )
+
+
+def without_link_targets(markdown: str) -> str:
+    """Return Markdown with the text of its links alone."""
+    return _LINK_TARGET.sub("]", markdown)
+
+
+def text_of_html(html: str) -> str:
+    """Return a page's text: without markup, scripts and the title."""
+    return " ".join(part[0] for part in _HTML_PART.finditer(html) if part[0][0] != "<")
+
+
+def without_front_matter(markdown: str) -> str:
+    """Return a Markdown file's text without the front matter before it."""
+    found = _FRONT_MATTER.match(markdown)
+    return markdown[found.end() :] if found else markdown

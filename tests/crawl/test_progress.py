@@ -71,7 +71,7 @@ async def test_gone_page_counts_until_the_next_run(site: Site, out: Path) -> Non
     await _crawl(site, out, concurrency=1)
     site.html_page("/", "Home", link("/0"))
     for path in ("/0", *(f"/0/{number}" for number in range(4))):
-        site.html_page(path, "Page", link("/"))
+        site.html_page(path, "Page", f"<p>{path}</p>{link('/')}")
     _, started = await _crawl(site, out, concurrency=1, update=True)
     assert len(started) == 17
     _, started = await _crawl(site, out, concurrency=1, update=True)

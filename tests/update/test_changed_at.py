@@ -173,7 +173,7 @@ async def test_kill_keeps_changed_at(
     before = since(copy)
     others = paths[::2]
     for path in others:
-        put(site, path, "new")
+        put(site, path, f"new {path}")
     killed = run_here(
         "mirror", site.url, "--rate-limit", 0, "--output", out, "--update", env={"SITEMIRROR_FAILPOINT": step}
     )

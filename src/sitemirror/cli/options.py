@@ -110,6 +110,7 @@ OPTIONS: Final = (
     Option("update", Panel.CONTENT, _PAGES, spellings=("--update",)),
     Option("max_age", Panel.CONTENT, _COPYING, "DAYS"),
     Option("re_download_all", Panel.CONTENT, _COPYING, spellings=("--re-download-all",)),
+    Option("accept_changes", Panel.CONTENT, _COPYING, spellings=("--accept-changes",)),
     Option("content", Panel.CONTENT, _CONVERTING),
     Option("rate_limit", Panel.POLITENESS, _LIST, "R", says="Requests per second. 0 = no limit."),
     Option("rate_limit", Panel.POLITENESS, _COPYING, "R"),

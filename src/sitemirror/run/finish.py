@@ -50,6 +50,7 @@ from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.path_allocation import collisions, mark_published
 from sitemirror.store.queue import RunRules, drop_unreached
+from sitemirror.store.replaced import purge, restore
 from sitemirror.store.reports import Counts, LinkGraph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import ASSET, PAGE, RunPhase
@@ -235,13 +236,19 @@ async def publish(end: End, status: RunStatus) -> Published:
     session, space, plan, run = end.session, end.space, end.plan, end.run
     state, tree = space.state, space.reserve  # The manifest is written even when no page may be.
     end.writer.flush()
+    restored, is_undone = 0, True
+    try:
+        restored = restore_collapsed(session, space)
+    except OutputError as error:  # The next run does it before anything else.
+        is_undone = False
+        session.warn(f"some copies could not be restored: {error.advice}")
     report = StateReport(state)
     unread = report.unread() if plan.follows_links else 0
     with state.transaction() as db:
         resolve_aliases(db)
     if plan.html and is_unfinished(state):  # before any path changes
         await _relink_html(session, state, tree)
-    complete = status is RunStatus.OK and not report.counts().not_reached and not unread
+    complete = status is RunStatus.OK and is_undone and not report.counts().not_reached and not unread
     with session.watch.working(Stage.PUBLISHING):
         _decide(end, tree, complete=complete)
     report = StateReport(state)
@@ -260,9 +267,10 @@ async def publish(end: End, status: RunStatus) -> Published:
         end.placeholders.update(report, counts, run.number)
     except OutputError as error:  # The manifest matters more; the next run resumes this.
         session.warn(f"some placeholders could not be written: {error.advice}")
-    old = _warn_of_old_copies(session, report, counts.refresh_failed) if counts.refresh_failed else 0
+    old = _warn_of_old_copies(session, report, counts.refresh_failed, restored) if counts.refresh_failed else 0
     if complete:
         with state.transaction() as db:
+            purge(db)
             mark_published(db)
             run = state.set_phase(run, RunPhase.FINISHED, session.now())
         failpoint.reached("run-finished")
@@ -279,7 +287,7 @@ async def publish(end: End, status: RunStatus) -> Published:
         manifest,
         contents,
         writer.mirror_index() if plan.index else None,
-        incomplete=bool(end.listing.failed_sitemaps or old or unread),
+        incomplete=bool(end.listing.failed_sitemaps or old or unread or not is_undone),
         gone=report.gone_since(run.started_at) if counts.gone else 0,
         new=changes.new,
         changed=changes.changed,
@@ -365,8 +373,25 @@ async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Pla
         await link_to_the_site(tree, pages, session.watch)
 
 
-def _warn_of_old_copies(session: Session, report: StateReport, copies: int) -> int:
-    """Warn of old copies that were kept; return the number of those that make the run `partial`."""
+def restore_collapsed(session: Session, space: Workspace) -> int:
+    """Restore the copies of pages that became one text, warn once for each text, and return their number."""
+    state = space.state
+    state.commit()
+    collapses = restore(state.db, space.reserve, space.lock, session.now())
+    execute(state.db, space.journal_tree)
+    for pages, text, example in collapses:
+        session.warn(
+            f"{counted(pages, 'page')} came back with one text ({text!r}), such as {example}: the copies are kept; "
+            "--accept-changes takes the new text"
+        )
+    return sum(each.pages for each in collapses)
+
+
+def _warn_of_old_copies(session: Session, report: StateReport, copies: int, restored: int) -> int:
+    """Warn of old copies that were kept; return the number of those that make the run `partial`.
+
+    The copies that this run `restored` have a warning of their own.
+    """
     redirected, others = report.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
         session.warn(
@@ -378,9 +403,10 @@ def _warn_of_old_copies(session: Session, report: StateReport, copies: int) -> i
             f"{counted(others, 'page')} kept as saved, though not brought up to date for over a week: "
             "refresh_error in the manifest has the reason for each"
         )
-    if old := copies - redirected - others:
+    old = copies - redirected - others
+    if old > restored:
         session.warn(
-            f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
+            f"{counted(old - restored, 'page')} could not be brought up to date; old copies are kept: "
             "refresh_error in the manifest has the reason for each, and the next --update asks again"
         )
     return old

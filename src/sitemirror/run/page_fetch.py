@@ -96,7 +96,8 @@ class PageFetcher:
             return _unreadable(fetched, len(fetched.body))
         if reading.refresh and reading.refresh != record.url:
             return Redirect(record.url, fetched.status, reading.refresh)
-        return _fetched_page(fetched, reading, html=fetched.body if self._plan.html else None)
+        is_empty = kind in ("html", "text") and not fetched.body.strip()
+        return _fetched_page(fetched, reading, html=fetched.body if self._plan.html else None, is_empty=is_empty)
 
     # --- pages and assets --------------------------------------------------------------------------------------
 
@@ -146,7 +147,12 @@ class _CutShort(Exception):
 
 
 def _fetched_page(
-    fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: AssetDraft | None = None
+    fetched: Fetched,
+    reading: ParsedPage,
+    *,
+    html: bytes | None = None,
+    asset: AssetDraft | None = None,
+    is_empty: bool = False,
 ) -> FetchedPage:
     return FetchedPage(
         status=fetched.status,
@@ -156,6 +162,7 @@ def _fetched_page(
         reading=reading,
         html=html,
         asset=asset,
+        is_empty=is_empty,
     )
 
 

@@ -24,9 +24,10 @@ from sitemirror.store.journal import announce_write, execute, finish_writes, str
 from sitemirror.store.path_allocation import PathAllocator, html_beside
 from sitemirror.store.paths import ENCODING, can_be_written, path_key
 from sitemirror.store.processed_log import ProcessedLog
+from sitemirror.store.replaced import NewText, forget, gist_of, keep
 from sitemirror.store.tables import ASSET, PAGE, ChangeKind, FileKind, UrlState
 from sitemirror.store.url_record import FileRecord, RowChange, UrlRecord, apply_change, note_received
-from sitemirror.text import counted
+from sitemirror.text import count_words, count_words_of_html, counted, without_front_matter
 from sitemirror.workers.jobs import ParsedPage
 
 BATCH: Final = 16
@@ -85,6 +86,7 @@ class FetchedPage(NamedTuple):
     reading: ParsedPage
     html: bytes | None = None  # as received; also the bytes of a style sheet or SVG
     asset: AssetDraft | None = None
+    is_empty: bool = False  # a body of no bytes, or of spaces alone
 
     @property
     def is_page(self) -> bool:
@@ -411,6 +413,29 @@ class PageWriter:
     def has(self, path: str) -> bool:
         """True if the file exists."""
         return self._tree.exists(path)
+
+    def count_words(self, record: UrlRecord, limit: int) -> int:
+        """The words of a copy, up to a limit: those that a reader sees."""
+        if record.path is None or not self._tree.exists(record.path):
+            return 0
+        text = self._tree.read(record.path).decode("utf-8", "replace")
+        if record.file_kind == FileKind.MARKDOWN:
+            return count_words(without_front_matter(text), limit)
+        return count_words_of_html(text, limit)
+
+    def keep_replaced(self, record: UrlRecord, run: int, fetched: FetchedPage, *, same: bool) -> None:
+        """Keeps the copy that an answer replaces until the run ends. Comes before all that the answer changes."""
+        if same:
+            forget(self._state.db, record.id, fetched.reading.digest)
+        elif (
+            fetched.is_page and record.text_hash != fetched.reading.digest and not self._session.settings.accept_changes
+        ):
+            reading = fetched.reading
+            if reading.markdown is not None:
+                words = gist_of(reading.markdown, FileKind.MARKDOWN)
+            else:
+                words = gist_of(fetched.html or b"", FileKind.HTML)
+            keep(self._state.db, self._tree, record, run, NewText(reading.digest, words))
 
     def touch(self, record: UrlRecord) -> None:
         """Set the mtime of a current copy to the time of its last check."""

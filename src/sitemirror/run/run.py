@@ -43,6 +43,7 @@ from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
 from sitemirror.store.paths import host_folder
 from sitemirror.store.queue import RunRules, drop_unlisted, fill_queue, resume_queue
+from sitemirror.store.replaced import accept
 from sitemirror.store.reports import NOTHING, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import RunPhase
@@ -209,6 +210,7 @@ class Mirror:
             session.pool.be_careful()
         self._listing = SitemapTable(space.state, self._run, self._rules)
         self._table, log = open_table(session, space, self._run)
+        self._restore_replaced()
         self._is_first = space.state.empty  # so that no row of an earlier run has to be read again
         self._counters = Counters()
         self._files = ProgressFiles(session, space, self._run, self._listing, self._counters)
@@ -252,6 +254,17 @@ class Mirror:
         source_url, mode, scope = asked
         started_at = self._session.now()
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
+
+    def _restore_replaced(self) -> None:
+        """Restore copies that a killed run did not get to. Its other changes are judged when this run ends."""
+        state = self._space.state
+        if self._settings.accept_changes:
+            with state.transaction() as db:
+                accept(db)
+        if state.number("SELECT EXISTS (SELECT 1 FROM replaced)"):
+            from sitemirror.run.finish import restore_collapsed  # Rarely needed.
+
+            restore_collapsed(self._session, self._space)
 
     def _check_format(self) -> None:
         """Refuse a folder with a mirror in another format: its files would be neither used nor accounted for.

@@ -47,10 +47,15 @@ _SKIPS: Final = MappingProxyType(
         Reason.TOO_LARGE: Answer.TOO_LARGE,
         Reason.UNREADABLE: Answer.UNREADABLE,
         Reason.NO_CONTENT: Answer.EMPTY,
+        Reason.EMPTY: Answer.EMPTY,
         **dict.fromkeys(REDIRECTED_OUT.values(), Answer.MOVED_OUT),
     }
 )
 """Answers for the reasons of skips, apart from the wrong type."""
+
+
+_LEAST_WORDS: Final = 20
+"""Words of a copy that a page without text does not replace. An empty body replaces no copy that has one word."""
 
 
 class UpdatePolicy:
@@ -190,6 +195,8 @@ class Visitor:
     # --- answers -----------------------------------------------------------------------------------------------
 
     def _saved(self, record: UrlRecord, fetched: FetchedPage, policy: Policy) -> Result:
+        if self._is_emptied(record, fetched):
+            return self._skipped(record, Skipped(record.url, Reason.EMPTY, status=fetched.status), policy)
         compared = self.writer.compare(record, fetched)
         digest = fetched.reading.digest or None
         same = not compared.changed
@@ -197,6 +204,8 @@ class Visitor:
             same = digest is not None and digest == record.text_hash and record.target_id is not None
             same = same and self.table.load(record.target_id or 0).shares_text(digest)
         decision = decide(record, Observation(Answer.SAME_TEXT if same else Answer.NEW_TEXT), policy)
+        if holding(record) is not Holding.NOTHING:
+            self.writer.keep_replaced(record, policy.run, fetched, same=same)
         links, found = fetched.reading.links, 0
         if decision.links is LinkAction.REPLACE:
             if links is not None:  # Before the page counts as saved: later, its links would not be read.
@@ -223,6 +232,13 @@ class Visitor:
         change = change._replace(page=self._page(fetched, changed_at, links_known=links_known))
         self.writer.save(record, change, compared, changed=event is not None or compared.changed)
         return Result(new=event is ChangeKind.ADDED and fetched.is_page, found=found)
+
+    def _is_emptied(self, record: UrlRecord, fetched: FetchedPage) -> bool:
+        """True if a copy with text would be replaced by a page without any."""
+        if not fetched.reading.is_wordless or holding(record) is not Holding.COPY:
+            return False
+        least = 1 if fetched.is_empty else _LEAST_WORDS
+        return not self.session.settings.accept_changes and self.writer.count_words(record, least) >= least
 
     def _read_again(self, id: int) -> None:
         """Queue a page whose text a lost state knew, to be fetched whole: its alias may be a duplicate."""

@@ -303,6 +303,20 @@ CREATE TABLE sitemap (
 );
 CREATE INDEX sitemap_pending ON sitemap (id) WHERE status = 'pending';
 
+-- What answers have replaced, until the run ends (`store/replaced.py`); `restores`: it is decided that it comes back.
+CREATE TABLE replaced (
+  url_id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL,
+  old_text_hash BLOB NOT NULL,
+  new_text_hash BLOB NOT NULL,
+  old_gist BLOB,  -- hash of the text without numbers; NULL if that is nothing
+  new_gist BLOB,
+  restores INTEGER NOT NULL DEFAULT 0,
+  rows TEXT NOT NULL  -- JSON
+);
+CREATE TABLE replaced_file (url_id INTEGER NOT NULL, path TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (url_id, path));
+CREATE TABLE refused_text (text_hash BLOB PRIMARY KEY);
+
 CREATE TABLE upload (path TEXT PRIMARY KEY, sha256 BLOB NOT NULL);
 
 -- Every URL that is reported, once: by itself, or as an alias. What only redirects lead to is reported under the names

@@ -76,6 +76,7 @@ class ParsedPage:
     anchors: str | None = None  # packed map from the page's ids to headings of the Markdown
     hidden_texts: int = 0  # number of pieces of hidden text that were removed
     is_unreadable: bool = False  # binary data under a page's media type
+    is_wordless: bool = False  # a page in which a reader sees no word
 
     @property
     def is_blank(self) -> bool:
@@ -192,6 +193,7 @@ def _pack(reading: ParsedPage) -> Message:
         reading.anchors,
         reading.hidden_texts,
         reading.is_unreadable,
+        reading.is_wordless,
     )
     return _dump(fields), reading.markdown or b""
 
@@ -220,7 +222,7 @@ def decode_page(answer: Message) -> ParsedPage:
         fields = orjson.loads(head)
     except ValueError:
         fields = json.loads(head)
-    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, is_unreadable = fields
+    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, *flags = fields
     if links is not None:
         found, roles, refused, nofollow = links
         links = PageLinks(
@@ -230,4 +232,4 @@ def decode_page(answer: Message) -> ParsedPage:
         )
     markdown = body if has_markdown else None
     digest = bytes.fromhex(digest)
-    return ParsedPage(digest, title, canonical, refresh, markdown, links, meta, anchors, hidden_texts, is_unreadable)
+    return ParsedPage(digest, title, canonical, refresh, markdown, links, meta, anchors, hidden_texts, *flags)

@@ -11,7 +11,7 @@ import orjson
 from sitemirror.convert.document import decode_text, parse_html
 from sitemirror.convert.metadata.summary import describe, read_page_meta
 from sitemirror.links.html import page_links, tree_links
-from sitemirror.text import is_readable
+from sitemirror.text import count_words, count_words_of_html, is_readable
 from sitemirror.workers.jobs import ConvertOptions, PageSource, ParsedPage
 
 
@@ -19,7 +19,8 @@ def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
     """Parse an HTML page once for all that the run needs."""
     body, url, charset = source.body, source.url, source.charset
     document = parse_html(body, url=url, charset=charset)
-    if not is_readable(decode_text(body, document.tree.encoding)):
+    text = decode_text(body, document.tree.encoding)
+    if not is_readable(text):
         return ParsedPage(is_unreadable=True)
     meta = orjson.dumps(read_page_meta(document, len(body))).decode() if options.meta else None
     links = None
@@ -29,7 +30,15 @@ def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
         links = page_links(body, url=url, charset=charset) if apart else tree_links(document.tree, url=url)
     if not options.markdown:
         says = describe(document)
-        return ParsedPage(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
+        return ParsedPage(
+            _digest(body),
+            says.title,
+            says.canonical,
+            says.refresh,
+            links=links,
+            meta=meta,
+            is_wordless=not count_words_of_html(text, 1),
+        )
     # A crawl that saves HTML only needs no conversion.
     from sitemirror.convert.metadata.front_matter import front_matter
     from sitemirror.convert.page import convert_document
@@ -46,7 +55,16 @@ def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
 
         anchors = pack_fragments(body, url=url, charset=charset, content=options.content)
     return ParsedPage(
-        digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors, page.hidden_texts
+        digest,
+        page.title,
+        page.canonical,
+        page.refresh,
+        markdown,
+        links,
+        meta,
+        anchors,
+        page.hidden_texts,
+        is_wordless=not count_words(page.markdown, 1),
     )
 
 
@@ -58,7 +76,13 @@ def read_text(source: PageSource, _: ConvertOptions) -> ParsedPage:
         return ParsedPage(is_unreadable=True)
     page = convert_text(source.body, url=source.url, charset=source.charset)
     markdown = page.markdown.encode("utf-8", "replace")
-    return ParsedPage(_digest(markdown), page.title, markdown=markdown, hidden_texts=page.hidden_texts)
+    return ParsedPage(
+        _digest(markdown),
+        page.title,
+        markdown=markdown,
+        hidden_texts=page.hidden_texts,
+        is_wordless=not count_words(page.markdown, 1),
+    )
 
 
 def read_css(source: PageSource, _: ConvertOptions) -> ParsedPage:
