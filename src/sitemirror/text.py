@@ -61,6 +61,7 @@ _WORD: Final = re.compile(r"\w+")
 _UNSEEN: Final = "title|script|style|template|noscript"
 _HTML_PART: Final = re.compile(rf"<!--.*?(?:-->|\Z)|<({_UNSEEN})\b.*?(?:</\1\b|\Z)|<[^>]*>?|[^<]+", re.DOTALL | re.I)
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+|\w+")
+_LEAST_WORDS: Final = 3  # of a text that says something without its numbers
 _DIGIT: Final = re.compile(r"\d")
 _LINK_TARGET: Final = re.compile(r"\]\([^()\s]*\)")
 _FRONT_MATTER: Final = re.compile(r"---\n.*?\n---\n", re.DOTALL)
@@ -83,14 +84,14 @@ def count_words_of_html(html: str, limit: int) -> int:
 
 
 def gist(text: str) -> bytes | None:
-    """Return a hash of a text's words without those that contain a digit; `None` if there are no others.
+    """Return a hash of a text's words without those that contain a digit; `None` if hardly any are left.
 
     An error page often names the request and the time, and is the same page all the same.
     """
     words = [word for word in _NAME.findall(without_link_targets(text)) if not _DIGIT.search(word)]
-    return (
-        blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=16, person=b"gist").digest() if words else None
-    )
+    if len(set(words)) < _LEAST_WORDS:
+        return None
+    return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=16, person=b"gist").digest()
 
 
 def without_link_targets(markdown: str) -> str:
