@@ -389,7 +389,7 @@ def search(query: str, *folders: str | os.PathLike[str], limit: int = 10) -> Sea
 
 
 def sections(*folders: str | os.PathLike[str], max_tokens: int = 800) -> Iterator[Section]:
-    """Yield the sections of every Markdown page of the mirrors in or below the folders, `output` if none is given.
+    """Yield the sections of all Markdown pages of the mirrors in or below the folders (`output`).
 
     A section has at most `max_tokens`, unless a single line has more; 0 means no limit. Joined, the sources of a page's
     sections are its text. A page whose file is not the one in the manifest is left out.

@@ -1,1 +1,1 @@
-"""Tells coding agents about mirrors: an index in a file that they read, a server in their configuration."""
+"""Tell coding agents about mirrors: an index in AGENTS.md, a server in their configuration."""

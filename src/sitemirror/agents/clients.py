@@ -1,4 +1,4 @@
-"""Add our MCP server to the configuration of a client, in the project's own file, and take it out again.
+"""Add our MCP server to a client's project configuration, and remove it again.
 
 Only the bytes of our entry change. JSON is edited as text for that: a parser and a printer would reorder, indent and
 escape anew. A file that is not plain JSON (comments, trailing commas) is refused with the entry to put in by hand.
@@ -49,7 +49,7 @@ _SERVERS: Final[Mapping[Client, str]] = {
 
 
 def add_server(data: bytes | None, client: Client, command: Sequence[str]) -> bytes:
-    """Return the configuration with our server, started by `command`; `None` is a file that does not exist yet.
+    """Return the configuration with our server, started by `command`; `None` is a new file.
 
     Raises `UsageError` where the file cannot be edited without touching what is not ours.
     """

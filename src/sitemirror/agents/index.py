@@ -1,4 +1,4 @@
-"""Make the index of mirrors that stands in AGENTS.md: at most 8 KB, every folder, as many pages as there is room for.
+"""Make the index of mirrors for AGENTS.md: at most 8 KB, every folder, as many pages as fit.
 
 Agents read such a file before they begin, and find a page by its path more often than they call a tool for it. So the
 index is paths: folders with the number of pages below, then the pages' names in braces as a shell expands them.
@@ -72,7 +72,7 @@ class _Folder:
 
 
 def make_index(mirrors: Sequence[Mirror], *, seen_from: Path, limit: int = LIMIT) -> str:
-    """Return the index as Markdown of at most `limit` bytes. Paths are relative to `seen_from` where they are below."""
+    """Return the index as Markdown of at most `limit` bytes. Paths below `seen_from` are relative."""
     places = [_place(mirror.folder, seen_from) for mirror in mirrors]
     lines = [
         "## Mirrors of websites",

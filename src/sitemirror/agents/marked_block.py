@@ -1,4 +1,4 @@
-"""Put a block of ours between markers into a file of somebody else's, and take it out again byte for byte.
+"""Put a block between markers into a user's file, and remove it again byte for byte.
 
 The opening marker records what was added before it, so that the file gets back its missing final newline, and a file
 that did not exist before can be deleted. Bytes that are not ours are never decoded.
@@ -41,7 +41,7 @@ class _Block:
 
 
 def put_block(data: bytes | None, text: str, style: Comment) -> bytes:
-    """Return a file's bytes with the block: in place of an earlier one, else at the end. `None` is a new file.
+    """Return a file's bytes with the block, replaced or appended. `None` is a new file.
 
     Raises `UsageError` for bytes that are no text, and where the markers of an earlier block are damaged.
     """

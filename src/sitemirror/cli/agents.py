@@ -1,4 +1,4 @@
-"""Run `sitemirror agents`: print the index, or put it and the server into the files of the user's agents."""
+"""Run `sitemirror agents`: print the index, or add it and the server to the agents' files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _remove_server(client: Client, line: CommandLine) -> int:
 
 
 def _change(path: Path, new: bytes | None, line: CommandLine) -> int:
-    """Show how a file would change, ask, and change it. Configuration starts programs, so nobody is surprised."""
+    """Show how a file would change, ask, and change it: configuration starts programs."""
     old = _read(path)
     if old == new:
         _note(f"{path}: nothing to change")

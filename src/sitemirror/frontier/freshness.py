@@ -32,7 +32,7 @@ class Copy(NamedTuple):
 
     @property
     def made_at(self) -> datetime | None:
-        """The older of its mtime and the recorded fetch: a git checkout renews mtimes. None: the file is missing."""
+        """The older of mtime and recorded fetch, as git renews mtimes. None if the file is missing."""
         return self.mtime and min(self.mtime, self.fetched_at or self.mtime)
 
 

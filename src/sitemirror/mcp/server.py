@@ -1,4 +1,4 @@
-"""The server: tools and resources over stdio, or over HTTP on loopback. The only module that imports the SDK."""
+"""The MCP server: tools and resources over stdio or loopback HTTP. Only it imports the SDK."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Shelf:
         return found
 
     def find(self, ref: str, name: str = "") -> Place:
-        """Find a page by URL, path, or path with the mirror's name before it. Raises `UsageError` with near ones."""
+        """Find a page by URL, path or mirror name and path. Raises `UsageError` with near matches."""
         plain, _, fragment = ref.partition("#")
         plain = plain.strip()
         catalogues = self.catalogues(name)

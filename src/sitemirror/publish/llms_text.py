@@ -1,4 +1,4 @@
-"""Write `_llms.txt`, the list of a mirror's pages that agents look for: https://llmstxt.org, version 2.
+"""Write `_llms.txt`, the list of pages that agents look for (https://llmstxt.org, version 2).
 
 Readers of this format are regular expressions more often than Markdown parsers. So a title has no square brackets, an
 address no parentheses, each page is one line, and folders are headings of the second level, however deep they are.

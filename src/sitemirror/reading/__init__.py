@@ -1,1 +1,1 @@
-"""Reads published mirrors: their pages, the sections of a page, search. Knows nothing of a run's state."""
+"""Read published mirrors: pages, sections, search. Independent of a run's state."""

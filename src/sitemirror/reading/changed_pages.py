@@ -52,7 +52,7 @@ def changed_pages(mirror: Mirror, since: str) -> Iterator[PageRow]:
 
 
 def removed_pages(mirror: Mirror, since: str) -> Iterator[Removed]:
-    """Yield URLs that left the site since, and aliases of pages that changed since: they may have been pages before."""
+    """Yield URLs that left the site since then, and aliases of pages that changed since then."""
     for row in mirror.rows():
         if isinstance(row, GoneRow):
             if row.since is None or row.since >= since:

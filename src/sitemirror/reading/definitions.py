@@ -199,7 +199,7 @@ def _in_title(title: str) -> list[tuple[str, Strength]]:
 
 
 def _read(text: str) -> list[tuple[str, Strength]]:
-    """Read the names that an item, a cell or a paragraph begins with. One that leads elsewhere is defined there."""
+    """Read the names that an item, cell or paragraph begins with, unless they link elsewhere."""
     text = _SOURCE.sub("", text)
     if _REFERENCE.match(text):
         return []

@@ -126,7 +126,7 @@ def export(
     max_tokens: int = MAX_TOKENS,
     on_problem: Problem | None = None,
 ) -> Iterator[Record]:
-    """Yield a record for each page, or section of at most `max_tokens`, of the mirrors in or below the folders.
+    """Yield a record for each page or section of the mirrors in or below the folders.
 
     With `since`, a date or a time, only pages that changed then or later, after them those that were removed.
     `on_problem` gets a sentence for each page whose file cannot be read; without it, that is an `OutputError`.
@@ -145,7 +145,7 @@ def _unit(name: str) -> Unit:
 
 
 def markdown_mirrors(folders: Iterable[Path]) -> list[Mirror]:
-    """Open the mirrors in or below the folders. Raises `UsageError` for one that has no Markdown, only HTML."""
+    """Open the mirrors in or below the folders. Raises `UsageError` for one without Markdown."""
     mirrors = find_mirrors(folders)
     for mirror in mirrors:
         if next(mirror.pages(), None) is not None and next(mirror.markdown_pages(), None) is None:
@@ -268,7 +268,7 @@ def write_jsonl(file: Sink, records: Iterable[Record]) -> int:
 
 
 def write_parquet(file: BinaryIO, records: Iterable[Record], unit: Unit) -> int:
-    """Write a Parquet file, compressed with zstd; return the number of rows. Raises `UsageError` without pyarrow."""
+    """Write a Parquet file and return the number of rows. Raises `UsageError` without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -1,4 +1,4 @@
-"""The search index of a mirror, `_search.sqlite3`: built by the first search, kept current by each one.
+"""The search index of a mirror, `_search.sqlite3`, built and updated by searches.
 
 A page's rows are replaced when the manifest gives another hash for it. A file that does not have that hash yet, because
 a run is about to publish it, is left out until it has. The index can be deleted at any time.
@@ -82,7 +82,7 @@ _LISTING_PART: Final = 0.9  # of the page
 
 
 class PageKind(IntEnum):
-    """What a page consists of."""
+    """The kind of a page: text, index or source listing."""
 
     TEXT = 0
     INDEX = 1
@@ -461,7 +461,7 @@ def _short_title(page: PageRow, suffix: str) -> str:
 
 
 def _common_suffix(titles: Sequence[str]) -> str:
-    """What most titles end with: ` — Python 3.11 documentation`."""
+    """Return the suffix that most titles share: ` — Python 3.11 documentation`."""
     ends = Counter(title[match.start() :] for title in titles for match in _SUFFIX.finditer(title))
     common = [end for end, count in ends.items() if count > 1 and count >= _COMMON * len(titles)]
     return max(common, key=len, default="")

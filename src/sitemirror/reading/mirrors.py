@@ -83,7 +83,7 @@ class Mirror:
         return posixpath.normpath(f"{self.name}/{path}")
 
     def rows(self) -> Iterator[Item]:
-        """Yield all of the manifest: the header, then pages, failures, skips, what is gone and what was not reached."""
+        """Yield the manifest: header, pages, failures, skips, gone and not reached URLs."""
         try:
             yield from read_manifest(self.manifest)
         except (ManifestUnreadable, OSError) as error:

@@ -68,7 +68,7 @@ def write_packed(
 
 
 def _fill(documents: Iterable[list[tuple[str, int]]], max_tokens: int) -> Iterator[_File]:
-    """Put documents, each a list of parts with their tokens, into files; one that fits into a file is not cut."""
+    """Put documents (lists of parts with tokens) into files, whole if they fit."""
     file = _File()
     for parts in documents:
         if file.parts and file.tokens + sum(tokens for _, tokens in parts) > max_tokens:
@@ -96,7 +96,7 @@ def _documents(
 
 
 def _parts(url: str, path: str, text: str, room: int) -> Iterator[tuple[str, int]]:
-    """Yield a page whole if there is room for it, else in pieces of whole sections, each with its source above."""
+    """Yield a page whole if it fits, else in pieces of whole sections, each with its source."""
     body = text[body_start(text) :].strip("\n")
     head = f"---\n\nSource: {inline.autolink(url)}\n\n"
     above = estimate_tokens(head) + 2

@@ -79,7 +79,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport:
-    """What a search found."""
+    """The result of a search."""
 
     query: str
     results: tuple[SearchResult, ...]
@@ -228,7 +228,7 @@ def _match(database: sqlite3.Connection, expression: str, limit: int) -> dict[in
 
 
 def _by_words(query: Query, database: sqlite3.Connection) -> tuple[dict[int, float], int]:
-    """Sections with all words, then those with the beginning of a word, or with some; the best of all counts 1.
+    """Score sections by words: all, then prefixes, then some; the best counts 1.
 
     Counted for each mirror alone: a word that is on every page of one may be rare in another.
     """
@@ -322,7 +322,7 @@ def _defining(name: str, parts: list[str], index: SearchIndex) -> dict[int, floa
 def _add_references(
     found: dict[int, float], sections: dict[int, SectionRow], parts: list[str], index: SearchIndex
 ) -> None:
-    """Raise the sections of pages that other pages link to by the name; the first one of a page without any."""
+    """Raise sections of pages that other pages link to by the name, or else their first section."""
     said: dict[int, float] = {}
     for name, page, count in index.referred(parts[-1]):
         agreement, _ = _agreement(parts, split_name(name), Strength.NAMED)
@@ -339,7 +339,7 @@ def _add_references(
 
 
 def _agreement(wanted: list[str], defined: list[str], strength: int) -> tuple[float, list[str]]:
-    """How well a defined name agrees with the one in the query, and the owners that it does not name itself."""
+    """Return how well a defined name matches the query's, and the owners it does not name."""
     common = 0
     while common < min(len(wanted), len(defined)) and wanted[-1 - common] == defined[-1 - common]:
         common += 1
@@ -431,7 +431,7 @@ def snippet(text: str, words: Sequence[str]) -> str:
 
 
 def words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
-    """A pattern for words of a query, at the beginning of a word; endings may differ as they do for the index."""
+    """Compile a pattern for the words of a query as prefixes, with the index's endings."""
     stems = {re.escape(word[: max(4, len(word) - 2)]) for word in words if word}
     return (
         re.compile(

@@ -42,7 +42,7 @@ class Plan:
 
 
 def plan_for(command: str, settings: Settings, found: UrlSource | None = None) -> Plan:
-    """Resolve the settings with the command's own defaults; `auto` becomes `found`, and sitemaps before that is known.
+    """Resolve the settings with the command's defaults; `auto` becomes `found`, or sitemaps.
 
     Links that nobody asked to follow stay on the start host: subdomains can be any number of other sites.
     """

@@ -126,7 +126,7 @@ def check_start(start: ResolvedStart, settings: Settings, command: str) -> None:
 
 
 def start_with_links(start: ResolvedStart, page: Outcome | None) -> ResolvedStart:
-    """The start of a crawl of a site that was searched for sitemaps, with the page that the search has fetched."""
+    """Make the start of a crawl of a site without sitemaps, with the page already fetched."""
     match page:
         case Fetched():
             return start._replace(page=page, content_type=page.content_type, failure=None)

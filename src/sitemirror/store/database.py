@@ -86,7 +86,7 @@ def host_pauses(db: sqlite3.Connection) -> str:
 
 
 def source_before(db: sqlite3.Connection, start_url: str) -> str | None:
-    """Source of URLs ("sitemap", "links") of the mirror's last run from this start URL, if it knew its URLs."""
+    """Source of URLs ("sitemap", "links") of the last run from this start URL, if known."""
     row = db.execute(
         "SELECT mode, listing_run FROM run JOIN start ON start.id = start_id JOIN mirror ON format IS NOT NULL"
         f" WHERE start.url = ? AND phase != {RunPhase.DISCOVERING} ORDER BY run.id DESC LIMIT 1",

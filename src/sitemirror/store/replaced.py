@@ -1,4 +1,4 @@
-"""Copies that a run has replaced: kept until it ends, so that a bad night of the site can be undone.
+"""Copies that a run has replaced, stored until it ends: they undo a bad night of the site.
 
 A site under repair, a login page or a CDN's error page answers every URL with one text and status 200. One such answer
 looks like a change; that many pages became one text is known only when the run ends. Until then the old bytes and rows
@@ -54,7 +54,7 @@ class NewText(NamedTuple):
 
 
 def keep(db: sqlite3.Connection, tree: Tree, record: UrlRecord, run: int, new: NewText) -> None:
-    """Keeps a page's files and rows. Belongs in the transaction that is committed before the files are replaced.
+    """Store a page's files and rows, in the transaction committed before they are replaced.
 
     Of a page that is replaced twice, also by two runs that were killed, the first copy counts: it may be the good one.
     """
@@ -104,25 +104,25 @@ def _words(data: bytes, kind: int) -> str:
 
 
 def forget(db: sqlite3.Connection, id: int, text: bytes) -> None:
-    """Forgets a copy if its page has this text, the old one, after all."""
+    """Drop a stored copy if its page has the old text after all."""
     if db.execute("DELETE FROM replaced WHERE url_id = ? AND old_text_hash = ?", (id, text)).rowcount:
         db.execute("DELETE FROM replaced_file WHERE url_id = ?", (id,))
 
 
 def purge(db: sqlite3.Connection) -> None:
-    """Forgets all copies that are not to be restored: what replaced them stays."""
+    """Drop the stored copies of changes that stay."""
     if db.execute("DELETE FROM replaced WHERE NOT restores").rowcount:
         db.execute("DELETE FROM replaced_file WHERE url_id NOT IN (SELECT url_id FROM replaced)")
 
 
 def accept(db: sqlite3.Connection) -> None:
-    """Takes every text as the site's, also those that were refused before."""
+    """Accept all new texts, also those refused by earlier runs."""
     purge(db)
     db.execute("DELETE FROM refused_text")
 
 
 def restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], now: str) -> list[Collapse]:
-    """Restores pages that became one text. Begins and ends its own transactions; the journal is executed after it."""
+    """Restore pages that became one text, in transactions of its own. Execute the journal after it."""
     if db.execute("SELECT 1 FROM replaced LIMIT 1").fetchone() is None:
         return []
     assert not db.in_transaction  # A kill would forget what was decided, but not what was done.
@@ -192,7 +192,7 @@ def _restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], id
 
 
 def _beginning(db: sqlite3.Connection, tree: Tree, url: str) -> str:
-    """How the text begins that pages have become: the Markdown, or the title where there is none."""
+    """Return the beginning of the new text: of the Markdown, or else the title."""
     kind, path, title = db.execute(
         "SELECT file.kind, file.path, page.title FROM url JOIN page ON page.url_id = url.id"
         " JOIN file ON file.url_id = url.id WHERE url.url = ? ORDER BY file.kind LIMIT 1",
