@@ -207,7 +207,7 @@ class SkipRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneRow:
-    """A URL that no sitemap lists any more. If it was saved, its file stays."""
+    """A URL that is neither listed nor linked any more, or answers 404 or 410. Its file stays."""
 
     __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 

@@ -50,7 +50,7 @@ from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.path_allocation import collisions, mark_published
 from sitemirror.store.queue import RunRules, drop_unreached
-from sitemirror.store.replaced import purge, restore
+from sitemirror.store.replaced import purge, undo_collapse
 from sitemirror.store.reports import Counts, LinkGraph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import ASSET, PAGE, RunPhase
@@ -218,7 +218,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The result of a run, however it ended."""
+    """All that ends a run: its folder, rows and open writers."""
 
     session: Session
     space: Workspace
@@ -280,7 +280,7 @@ async def publish(end: End, status: RunStatus) -> Published:
     for url, path, since in report.gone() if counts.gone else ():
         if since is not None and since >= run.started_at:
             session.emit(PageGone(url, path or ""))
-    manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One sync for all.
+    manifest, contents = await asyncio.gather(writer.manifest(header), writer.contents(header))  # One sync for all.
     changes = report.changes(run.number)
     return Published(
         counts,
@@ -377,7 +377,7 @@ def restore_collapsed(session: Session, space: Workspace) -> int:
     """Restore the copies of pages that became one text, warn once for each text, and return their number."""
     state = space.state
     state.commit()
-    collapses = restore(state.db, space.reserve, space.lock, session.now())
+    collapses = undo_collapse(state.db, space.reserve, space.lock, session.now())
     execute(state.db, space.journal_tree)
     for pages, text, example in collapses:
         session.warn(
@@ -483,7 +483,7 @@ class _Writer:
             return None
         return str(self.tree.root / name)
 
-    async def index(self, header: ManifestHeader) -> str | None:
+    async def contents(self, header: ManifestHeader) -> str | None:
         name = self.space.file(CONTENTS)
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:

@@ -132,11 +132,11 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
         return stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE, checkpoint_file=CHECKPOINT) as space:
         try:
-            report = await Mirror(session, space, arrival, plan, robots).run()
+            report = await SiteRun(session, space, arrival, plan, robots).run()
         except LinksInstead as found:
             session.warn("no sitemap found, so links are followed; --discover sitemap prevents it")
             plan = plan_for(command, settings, UrlSource.LINKS)
-            report = await Mirror(session, space, found.start, plan, robots).run(is_second=True)
+            report = await SiteRun(session, space, found.start, plan, robots).run(is_second=True)
         await space.leave()
         return report
 
@@ -177,7 +177,7 @@ class LinksInstead(Exception):
         self.start = start
 
 
-class Mirror:
+class SiteRun:
     """One run over one site."""
 
     def __init__(

@@ -34,8 +34,6 @@ from sitemirror.store.url_record import fetch_whole, forget_files
 from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
-"""The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
-
 _REBUILT_FROM: Final = (MANIFEST, PROCESSED)
 
 
@@ -188,6 +186,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
             f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
         )
         state = State.open(path)
+    # Only the mirror's own state can be rebuilt, a listing's cannot.
     if state_file != STATE or not state.empty or state.last_run() is not None:
         return state, False
     names = [each.name for each in path.parent.iterdir()]

@@ -62,7 +62,7 @@ WITH RECURSIVE up (id, n) AS (
 
 
 class Met(NamedTuple):
-    """A URL that this run has met before, and that may be fetched, or never will be by this run."""
+    """A URL that this run has met before, with its depth and its trap chain."""
 
     id: int
     depth: int

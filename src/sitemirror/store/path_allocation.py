@@ -103,7 +103,7 @@ class PathAllocator:
 
 
 def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
-    """True if no other page has a path, or prefers it."""
+    """True if no other page has this path or prefers it."""
     other = db.execute(
         "SELECT EXISTS (SELECT 1 FROM file WHERE path_key = :key AND url_id != :page)"
         " OR EXISTS (SELECT 1 FROM file WHERE path = :path AND path != preferred_path AND url_id != :page)",

@@ -4,8 +4,8 @@ A site under repair, a login page or a CDN's error page answers every URL with o
 looks like a change; that many pages became one text is known only when the run ends. Until then the old bytes and rows
 are in the state: committed before a file is replaced, deleted when a complete run has decided that the change stays.
 
-`restore` is idempotent and remembers its decision before it writes the first file, so a kill at any point is finished
-by the next run.
+`undo_collapse` is idempotent and commits its decision before it writes the first file, so the next run finishes what
+a kill left.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def accept(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM refused_text")
 
 
-def restore(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], now: str) -> list[Collapse]:
+def undo_collapse(db: sqlite3.Connection, tree: Tree, lock: Callable[[str], None], now: str) -> list[Collapse]:
     """Restore pages that became one text, in transactions of its own. Execute the journal after it."""
     if db.execute("SELECT 1 FROM replaced LIMIT 1").fetchone() is None:
         return []
