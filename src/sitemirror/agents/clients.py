@@ -161,7 +161,7 @@ def _read(data: bytes, entry: Mapping[str, object] | None) -> tuple[str, _Member
     try:
         return text, _members(text, top.end())
     except _SameName as twice:
-        raise _refusal(f'"{twice}" stands in it more than once', entry) from None
+        raise _refusal(f'it has "{twice}" more than once', entry) from None
 
 
 class _SameName(Exception):

@@ -102,7 +102,7 @@ def _change(path: Path, new: bytes | None, line: CommandLine) -> int:
 
 def _is_agreed() -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to be asked", hint="give --yes to make this change")
+        raise UsageError("cannot ask for confirmation without a terminal", hint="give --yes to make this change")
     print("Change the file like this? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
